@@ -3,10 +3,41 @@
 from __future__ import annotations
 
 import gc
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from forked import forked_programs  # noqa: F401
+from opencl_runtime import opencl_machine  # noqa: F401
+
+LARGE_FAMILIES = {
+    "test_accesses_traces",
+    "test_any_call_is_survived",
+    "test_fix_litmus",
+    "test_ipc_events",
+    "test_kernel_accesses",
+    "test_litmus",
+    "test_opencl_programs",
+    "test_poll_kernels",
+    "test_python_litmus",
+    "test_recorded_programs",
+    "test_talk_kernels",
+    "test_witness_litmus",
+}
+"""modules, or single tests, that ask the same of each of many programs"""
+SHARE = 3
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is deep
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Of large families each third member is tested at once, all of them in depth: by its name, so always the same."""
+    for item in items:
+        function, _, parameters = item.name.partition("[")
+        is_of_family = parameters and {Path(str(item.path)).stem, function} & LARGE_FAMILIES
+        if is_of_family and zlib.crc32(item.nodeid.encode()) % SHARE:
+            item.add_marker(pytest.mark.deep)
 
 
 def pytest_collection_finish() -> None:

@@ -23,8 +23,14 @@ NATIVE = Path(__file__).resolve().parents[1] / "native"
 FAKE = NATIVE / "recorder" / "tests" / "fake"
 PROGRAMS = FAKE / "programs.cpp"
 HOST_PROGRAMS = FAKE / "host_programs.cpp"
+POOLS = NATIVE.parent / "src" / "streamsan" / "pools"
+"""where streamsan.h is"""
 _FLAGS = ("-std=c++20", "-O0", "-fPIC", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror")
 _DRIVER = ("tool.cpp", "model.cpp", "driver_calls.cpp", "driver_graphs.cpp", "driver_modules.cpp", "driver_queries.cpp")
+_LATER_FUNCTIONS = (
+    *("cuGraphGetEdges_v2", "cuGraphKernelNodeGetParams_v2", "cuKernelGetParamInfo", "cuFuncGetParamInfo"),
+    *("cuStreamGetCaptureInfo_v2", "cuStreamGetCaptureInfo_v3"),
+)
 _FOREIGN = ("VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_PATH", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "STREAMSAN_RECORD")
 """variables that would lead to another CUDA than the fake one"""
 SECONDS = 60
@@ -90,10 +96,21 @@ class FakeDevice:
         libraries = str(self.folder / "lib64")
         return {**variables, "LD_LIBRARY_PATH": libraries, "CUDA_HOME": str(self.folder), **changes}
 
-    def compiled(self, source: Path) -> str:
+    @property
+    def driver(self) -> str:
+        """The driver's library."""
+        return str(self.folder / "lib64" / "libcuda.so.1")
+
+    @property
+    def older_driver(self) -> str:
+        """The library of a driver that lacks the later versions of its functions."""
+        return str(self.folder / "older" / "libcuda.so.1")
+
+    def compiled(self, source: Path, *libraries: str) -> str:
         """Return the binary of a program of a test's own, which includes `runtime.hpp`."""
         output = source.with_suffix("")
-        _compile(output, [str(source)], f"-I{FAKE}", "-g", str(self.folder / "lib64" / "libcudart.so.13"))
+        runtime = str(self.folder / "lib64" / "libcudart.so.13")
+        compile_fake(output, [str(source)], f"-I{FAKE}", f"-I{POOLS}", "-g", *libraries, runtime)
         return str(output)
 
     def alone(self, *command: str, program: str = "", **changes: str) -> subprocess.CompletedProcess[str]:
@@ -126,14 +143,28 @@ class FakeDevice:
         return Ran(done.returncode, done.stdout, done.stderr, found)
 
 
-def _compile(output: Path, sources: Sequence[str], *flags: str) -> None:
-    if COMPILER is None:
-        raise RuntimeError("these tests need a C++ compiler, as the package itself does")
+def compile_fake(output: Path, sources: Sequence[str], *flags: str) -> None:
+    """Compile sources of the fake device, by name, or a test's own, by path."""
     # One translation unit: the headers are read once.
     unit = "".join(f'#include "{FAKE / source}"\n' for source in sources)
-    command = [COMPILER, *AT_LENGTH, *_FLAGS, f"-I{NATIVE}", "-o", str(output), "-x", "c++", "-", "-x", "none", *flags]
-    done = subprocess.run(command, input=unit, capture_output=True, text=True)
+    _run_compiler(*AT_LENGTH, *_FLAGS, f"-I{NATIVE}", "-o", output, "-x", "c++", "-", "-x", "none", *flags, unit=unit)
+
+
+def _run_compiler(*arguments: str | Path, unit: str = "") -> None:
+    if COMPILER is None:
+        raise RuntimeError("these tests need a C++ compiler, as the package itself does")
+    done = subprocess.run([COMPILER, *arguments], input=unit, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def _make_drivers(folder: Path) -> None:
+    compile_fake(folder / "driver.o", _DRIVER, "-c")
+    hidden = folder / "hidden"
+    hidden.write_text("{ local: " + " ".join(f"{name};" for name in _LATER_FUNCTIONS) + " };\n")
+    shared = ("-shared", "-Wl,-soname,libcuda.so.1", folder / "driver.o", "-o")
+    _run_compiler(*shared, folder / "lib64" / "libcuda.so.1")
+    (folder / "older").mkdir(exist_ok=True)
+    _run_compiler(f"-Wl,--version-script={hidden}", *shared, folder / "older" / "libcuda.so.1")
 
 
 def build(folder: Path) -> FakeDevice:
@@ -146,16 +177,15 @@ def build(folder: Path) -> FakeDevice:
             libraries.mkdir(exist_ok=True)
             binaries.mkdir(exist_ok=True)
             with ThreadPoolExecutor(1) as beside:  # it takes as long as all others
-                driver = libraries / "libcuda.so.1"
-                made = beside.submit(_compile, driver, _DRIVER, "-shared", "-Wl,-soname,libcuda.so.1")
-                _compile(libraries / "libcupti.so.13", ["cupti.cpp"], "-shared", "-Wl,-soname,libcupti.so.13")
+                made = beside.submit(_make_drivers, folder)
+                compile_fake(libraries / "libcupti.so.13", ["cupti.cpp"], "-shared", "-Wl,-soname,libcupti.so.13")
                 sanitizer = folder / "compute-sanitizer" / "libsanitizer-public.so"
                 sanitizer.parent.mkdir(exist_ok=True)
-                _compile(sanitizer, ["sanitizer.cpp"], "-shared", "-ldl")
+                compile_fake(sanitizer, ["sanitizer.cpp"], "-shared", "-ldl")
                 runtime = libraries / "libcudart.so.13"
-                _compile(runtime, ["runtime.cpp", "tool.cpp"], "-shared", "-ldl", "-Wl,-soname,libcudart.so.13")
+                compile_fake(runtime, ["runtime.cpp", "tool.cpp"], "-shared", "-ldl", "-Wl,-soname,libcudart.so.13")
                 for source in (PROGRAMS, HOST_PROGRAMS):
-                    _compile(binaries / source.stem, [source.name], "-g", "-pthread", str(runtime))
+                    compile_fake(binaries / source.stem, [source.name], "-g", "-pthread", f"-I{POOLS}", str(runtime))
             made.result()
             (folder / "done").touch()
     return FakeDevice(folder)

@@ -92,9 +92,9 @@ def test_a_current_folder_that_is_gone(verb: str) -> None:
     ("command", "said"),
     [
         ("$S check good.cu > /dev/full", FULL),
-        ("$S check good.cu >&-", CLOSED),
+        pytest.param("$S check good.cu >&-", CLOSED, marks=pytest.mark.deep),
         pytest.param("$S check --format json good.cu > /dev/full", FULL, marks=pytest.mark.deep),
-        ("$S rule > /dev/full", FULL),
+        pytest.param("$S rule > /dev/full", FULL, marks=pytest.mark.deep),
         pytest.param("$S check --help >&-", CLOSED, marks=pytest.mark.deep),
         ("$S check good.cu >&- 2>&-", ""),
     ],
@@ -103,6 +103,7 @@ def test_output_that_cannot_be_written(command: str, said: str) -> None:
     assert shell(command) == (2, said)
 
 
+@pytest.mark.deep
 def test_a_patch_that_cannot_be_written() -> None:
     race = GOOD.replace("cudaFree(p);", "cudaFree(p); cudaMemset(p, 0, 4);")
     Path("race.cu").write_text(race, encoding="utf-8")

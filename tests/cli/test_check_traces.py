@@ -73,7 +73,7 @@ def test_a_trace_whose_source_is_not_here(capsys: Run) -> None:
     assert rest[:5] == [
         " --> pipeline.cu:8:5",
         "  = pipeline.cu:5: allocated here, in the order of stream `load`",
-        "  = pipeline.cu:7: used here, in the order of stream `compute`",
+        "  = pipeline.cu:7: used here, in the order of stream `compute`: it writes all of `d_x`",
         "  = pipeline.cu:8: freed here, in the order of stream `load`: nothing orders stream `load` after the kernel",
         "  = contract: memory must not be accessed once the stream reaches the free (CUDA Runtime API, cudaFreeAsync)",
     ]

@@ -36,7 +36,8 @@ def test_a_function_that_a_macro_makes_is_checked(body, codes, use, capsys):
     line = 2 + use.count("\n")
     assert {each["code"] for each in found["findings"]} == codes
     assert {each["location"]["line"] for each in found["findings"]} <= {line}
-    assert not any(found["summary"]["unread"].values())
+    unread = found["summary"]["unread"]
+    assert not any(what for sort, what in unread.items() if sort != "calls_reached")
 
 
 @pytest.mark.parametrize(("stream", "codes"), [("b", {"SS109"}), ("a", set())])
@@ -50,7 +51,8 @@ def test_a_kernel_that_a_macro_makes_is_known(stream, codes, capsys):
     )
     found = report(capsys, text)
     assert {each["code"] for each in found["findings"] if each["severity"] != "note"} == codes
-    assert not any(found["summary"]["unread"].values())
+    unread = found["summary"]["unread"]
+    assert not any(what for sort, what in unread.items() if sort != "calls_reached")
 
 
 def test_nothing_is_edited_where_a_macro_is_used(capsys):
@@ -63,4 +65,6 @@ def test_nothing_is_edited_where_a_macro_is_used(capsys):
 
 def test_what_a_macro_makes_and_no_path_comes_to(capsys):
     text = "#define F(n) static void n() { cudaDeviceSynchronize(); }\nF(unused)\nint main() { }\n"
-    assert report(capsys, text)["summary"]["unread"]["calls_not_reached"] == [{"file": "a.cu", "line": 3, "column": 1}]
+    assert report(capsys, text)["summary"]["unread"]["calls_not_reached"] == [
+        {"file": "a.cu", "line": 3, "column": 1, "reason": "nothing that was read calls unused"}
+    ]

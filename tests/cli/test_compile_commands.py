@@ -183,7 +183,7 @@ def test_all_sources_of_this_folder_are_checked_as_those_of_folders_are(capsys, 
     build(*((name, "nvcc -DTWICE") for name in every))
     assert places(capsys, "-p", "build", "--exclude", "left") == [*WRONG, "sub/c.cu:6 SS201"]
     main(["check", "-p", "build"])
-    assert "(1 file without a word of CUDA was left out)" in capsys.readouterr().out
+    assert "(1 file without a word of CUDA or OpenCL was left out)" in capsys.readouterr().out
     monkeypatch.chdir("sub")
     assert places(capsys, "-p", "../build") == ["c.cu:6 SS201"]
 

@@ -117,7 +117,7 @@ def test_gaps_of_system_headers_are_nobodys(capsys):
         }
     )
     assert main(["check", "a.cu", "-I", "third", "--strict"]) == 2
-    assert "1 include not found (third/lib.h:1), 1 call not reached (third/lib.h:2)" in capsys.readouterr().err
+    assert "1 include not found (third/lib.h:1), 1 CUDA call not reached (third/lib.h:2)" in capsys.readouterr().err
     assert main(["check", "a.cu", "-isystem", "third", "--strict"]) == 0
 
 

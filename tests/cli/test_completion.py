@@ -13,7 +13,7 @@ from streamsan.cli import main
         ("streamsan ch", ["check"]),
         ("streamsan check --select ss50", ["SS501", "SS502", "SS503", "SS504"]),
         ("streamsan check --ignore SS107,SS50", ["SS107,SS501", "SS107,SS502", "SS107,SS503", "SS107,SS504"]),
-        ("streamsan rule SS20", ["SS201", "SS202", "SS203", "SS204", "SS205", "SS206", "SS207"]),
+        ("streamsan rule SS20", ["SS201", "SS202", "SS203", "SS204", "SS205", "SS206", "SS207", "SS208", "SS209"]),
         ("streamsan check --format g", ["github", "gitlab"]),
     ],
 )

@@ -286,6 +286,50 @@ def test_waits_without_a_consumer_are_never_removed(capsys: Run) -> None:
     assert "is not removed automatically" in err
 
 
+@pytest.mark.parametrize(
+    ("body", "fixed"),
+    [
+        ("cudaFreeAsync(data, s);", True),
+        ("if (data) { cudaStreamSynchronize(s); cudaFreeAsync(data, s); }", True),
+        ("cudaError_t e = cudaFreeAsync(data, s); if (e != cudaSuccess) abort();", True),
+        ("size = n; cudaFreeAsync(data, s);", False),
+        ("cudaFreeAsync(data, s); log_size(n);", False),
+        ("cudaFreeAsync(data, s); cudaMallocAsync(&spare, n, s);", False),
+    ],
+)
+def test_only_a_function_that_does_nothing_but_release_moves(capsys: Run, body: str, fixed: bool) -> None:
+    text = (
+        "#include <cuda_runtime.h>\n#include <cstdlib>\n__global__ void k(float* p, int n) { p[threadIdx.x] = n; }\n"
+        "float *data, *spare;\nint size;\ncudaStream_t s;\nvoid log_size(int n) { size += n; }\n"
+        f"void retire(int n) {{ {body} }}\nint main() {{\n    cudaStreamCreate(&s);\n"
+        "    cudaMallocAsync(&data, 4096, s);\n"
+        "    retire(2);\n    k<<<1, 256, 0, s>>>(data, size);\n    cudaStreamSynchronize(s);\n}\n"
+    )
+    Path("a.cu").write_text(text, encoding="utf-8")
+    main(["check", "--fix", "a.cu"])
+    said = capsys.readouterr().err
+    assert ("move line 12 behind line 13" in said, "line 12 does more than that" in said) == (fixed, not fixed)
+    assert (Path("a.cu").read_text(encoding="utf-8") != text) == fixed
+
+
+@pytest.mark.parametrize(
+    "between", ["#ifdef TWICE\n    k<<<1, 1, 0, s>>>();\n#endif\n", "    if (0) k<<<1, 1, 0, s>>>();\n"]
+)
+def test_waits_that_code_which_was_not_read_may_need_stay(capsys: Run, between: str) -> None:
+    text = (
+        "#include <cuda_runtime.h>\n__global__ void k() {}\nint main() {\n    cudaStream_t s;\n"
+        f"    cudaStreamCreate(&s);\n    k<<<1, 1, 0, s>>>();\n"
+        f"    cudaStreamSynchronize(s);\n{between}    cudaStreamSynchronize(s);\n}}\n"
+    )
+    Path("a.cu").write_text(text, encoding="utf-8")
+    main(["check", "--fix", "--notes", "--select", "SS504", "a.cu"])
+    assert Path("a.cu").read_text(encoding="utf-8") == text
+    assert "may need the wait" in capsys.readouterr().out
+    Path("a.cu").write_text(text.replace(between, ""), encoding="utf-8")
+    main(["check", "--fix", "--notes", "--select", "SS504", "a.cu"])
+    assert Path("a.cu").read_text(encoding="utf-8").count("cudaStreamSynchronize") == 1
+
+
 def test_dominated_waits_go_together(capsys: Run) -> None:
     wait = "    cudaStreamSynchronize(s2);\n"
     text = RACE.replace(

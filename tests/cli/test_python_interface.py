@@ -12,6 +12,9 @@ import pytest
 
 import streamsan
 from fake_device import FakeDevice
+from streamsan.trace import TraceBuilder
+from streamsan.trace.writer import write
+from streamsan.vocabulary import OperationKind
 
 LEAK = "#include <cuda_runtime.h>\nint main() { void* p;\ncudaMalloc(&p, SIZE);\nreturn 0; }\n"
 
@@ -119,3 +122,30 @@ def test_importing_loads_no_part_of_the_tool() -> None:
     assert "check" in dir(streamsan)
     with pytest.raises(AttributeError):
         streamsan.nothing  # noqa: B018
+
+
+def test_a_check_of_a_right_trace_loads_no_second_pass_and_no_patterns(tmp_path: Path) -> None:
+    builder = TraceBuilder("synthetic")
+    builder.append(OperationKind.CONTEXT_SYNCHRONIZE, thread=builder.thread(0, "main"))
+    write(builder.finish(), str(tmp_path / "right.sst"))
+    script = (
+        "import sys, streamsan; print(streamsan.check(sys.argv[1]).findings);"
+        "print(*[m for m in sys.modules if m in ('streamsan.evidence.second_pass', 'pathspec', 'tree_sitter')])"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "right.sst")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["()"]
+
+
+@pytest.mark.parametrize(("verb", "threads"), [("check", "1"), ("run", "None"), ("sim", "None")])
+def test_only_verbs_that_run_no_program_keep_numpy_from_starting_threads(verb: str, threads: str) -> None:
+    script = (
+        "import os, sys, click; from streamsan.cli.verbs import streamsan;"
+        "assert 'numpy' not in sys.modules;"
+        "streamsan.get_command(click.Context(streamsan), sys.argv[1]);"
+        "print(os.environ.get('OPENBLAS_NUM_THREADS'))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    command = [sys.executable, "-c", script, verb]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.strip() == threads

@@ -55,10 +55,24 @@ def missed(capsys: pytest.CaptureFixture[str], text: str) -> list[int]:
         ('#include "gone.h"\n' + WHOLE, "1 include not found"),
         ('#include "gone.h"\n#include "gone_too.h"\n' + WHOLE, "2 includes not found"),
         (DEEP, "1 file stopped early"),
-        ("void f() { cudaDeviceSynchronize(); }\n" + WHOLE, "1 call not reached"),
+        (
+            "void f() { cudaDeviceSynchronize(); }\n" + WHOLE,
+            "1 of 2 CUDA calls were reached (1 in functions that nothing calls)",
+        ),
         (ODD, "1 file not understood"),
         ("#define F(n) void n() { cudaDeviceSynchronize(); }\nF(a, b)\n" + WHOLE, "1 macro not read"),
-        ("#define F(n) void n() { cudaDeviceSynchronize(); }\nF(a)\n" + WHOLE, "1 call not reached"),
+        (
+            "#define F(n) void n() { cudaDeviceSynchronize(); }\nF(a)\n" + WHOLE,
+            "1 of 2 CUDA calls were reached (1 in functions that nothing calls)",
+        ),
+        (
+            "#ifdef TUNED\nvoid f() { cudaDeviceReset(); }\n#else\nvoid f() { }\n#endif\n" + WHOLE,
+            "1 of 2 CUDA calls were reached (1 in inactive #if)",
+        ),
+        (
+            "void f() { cudaDeviceReset(); }\n#if USE_MPI\nvoid f() { cudaDeviceReset(); }\n#endif\n" + WHOLE,
+            "1 of 3 CUDA calls were reached (1 in inactive #if, 1 in functions that nothing calls)",
+        ),
         ("#define F(n) __global__ void n() { }\nF(a)\nTEST(x, y) { }\nEXPORT int z;\n" + WHOLE, ""),
         ("struct Table { int (*run)(int); };\n", ""),
         ("enum class Kind { RED };\nconst int table[] = { 1, 2 };\n", ""),
@@ -92,6 +106,33 @@ def test_calls_that_no_path_comes_to(text, lines, capsys):
 
 
 @pytest.mark.parametrize(
+    ("text", "reasons"),
+    [
+        ("struct Unused { float* p;\n void drop() { cudaFree(p); } };\nint main() { }\n", {2: "nothing that was read calls Unused::drop"}),
+        ("#if defined(USE_MPI) && N > 2\nvoid f() { cudaFree(0);\n cudaFree(0); }\n#endif\nint main() { }\n", {2: "inactive #if defined(USE_MPI) && N > 2", 3: "inactive #if defined(USE_MPI) && N > 2"}),
+        ("#define FAST\n#ifdef FAST\n#else\nvoid f() { cudaFree(0); }\n#endif\nint main() { }\n", {4: "inactive #else of #ifdef FAST"}),
+        ("#ifdef A\n#ifdef B\n#elif C\nvoid f() { k<<<1, 1>>>(); }\n#endif\n#endif\nint main() { }\n", {4: "inactive #ifdef A"}),
+        ("#ifdef A\ncudaError_t cudaFree(void*);\n// cudaFree(0)\nconst char* s = \"cudaFree(0)\";\n#endif\nint main() { }\n", {}),
+        ("#ifdef _WIN32\nvoid f() { cudaFree(0); }\n#endif\n#if CUDART_VERSION < 5000\nvoid g() { cudaFree(0); }\n#endif\nint main() { }\n", {}),
+        ("template <class F> void later(F f);\nint main() { later([] {\n cudaFree(0); }); }\n", {3: "only code that is not visible may call this lambda"}),
+        ("int main(int n, char**) { if (0) {\n cudaFree(0); } }\n", {2: "no path that was taken comes here"}),
+        ("int main() { int x = " + "(" * 4000 + "cudaFree(0)" + ")" * 4000 + ";\n cudaDeviceSynchronize(); }\n", {1: "not parsed"}),
+    ],
+)  # fmt: skip
+def test_each_call_that_was_not_reached_has_its_reason(text, reasons, capsys):
+    Path("a.cu").write_text(HEAD + text, encoding="utf-8")
+    main(["check", "--exit-zero", "--format", "json", "a.cu"])
+    places = json.loads(capsys.readouterr().out)["summary"]["unread"]["calls_not_reached"]
+    assert {place["line"] - 1: place["reason"] for place in places} == reasons
+
+
+def test_what_an_if_leaves_out_does_not_fail_a_strict_check(capsys):
+    Path("a.cu").write_text(HEAD + "#ifdef TUNED\nvoid f() { cudaFree(0); }\n#endif\n" + WHOLE, encoding="utf-8")
+    assert main(["check", "a.cu", "--strict"]) == 0
+    assert "1 of 2 CUDA calls were reached (1 in inactive #if)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "int main() { float* p; if (cudaMalloc(&p, 4) != cudaSuccess) { cudaDeviceReset(); return 1; } cudaFree(p); }\n",
@@ -115,7 +156,7 @@ def test_what_one_source_reaches_was_read_whatever_the_others_do(capsys):
     Path("b.cu").write_text(
         f'{HEAD}#include "../{Path.cwd().name}/include/shared.h"\nint main() {{ wait(); }}\n', encoding="utf-8"
     )
-    assert counts(capsys, "a.cu") == "1 call not reached"
+    assert counts(capsys, "a.cu") == "0 of 1 CUDA calls were reached (1 in functions that nothing calls)"
     assert counts(capsys, "a.cu", "b.cu") == ""
     assert counts(capsys, "b.cu", "a.cu") == ""
 
@@ -132,7 +173,7 @@ def test_strict_fails_with_a_line_that_names_places(capsys):
     Path("a.cu").write_text('#include "gone.h"\nvoid f() {\n cudaDeviceSynchronize(); }\n' + WHOLE, encoding="utf-8")
     assert main(["check", "a.cu", "--strict"]) == 2
     assert capsys.readouterr().err == (
-        "streamsan: --strict: not everything was read: 1 include not found (a.cu:1), 1 call not reached (a.cu:3)\n"
+        "streamsan: --strict: not everything was read: 1 include not found (a.cu:1), 1 CUDA call not reached (a.cu:3)\n"
     )
     assert main(["check", "a.cu", "--strict", "--exit-zero"]) == 2
     assert main(["check", "a.cu"]) == 0
@@ -144,7 +185,10 @@ def test_a_budget_that_is_spent_counts(capsys, monkeypatch):
     monkeypatch.setattr(explore, "Limits", lambda: Limits(operations=70))
     Path("a.cu").write_text(HEAD + LONG, encoding="utf-8")
     found = counts(capsys, "a.cu")
-    assert re.fullmatch(r"1 file stopped early, \d+ calls not reached", found), found
+    pattern = r"1 file stopped early, (\d+) of 80 CUDA calls were reached \((\d+) behind a spent budget\)"
+    match = re.fullmatch(pattern, found)
+    assert match is not None, found
+    assert int(match[1]) + int(match[2]) == 80
 
 
 @pytest.mark.parametrize(
@@ -184,7 +228,8 @@ def test_json_names_the_places(capsys):
         "macros_not_read": [],
         "files_stopped_early": [],
         "files_not_understood": [],
-        "calls_not_reached": [{"file": "a.cu", "line": 3, "column": 2}],
+        "calls_reached": 1,
+        "calls_not_reached": [{"file": "a.cu", "line": 3, "column": 2, "reason": "nothing that was read calls f"}],
         "recordings_not_whole": [],
         "sources_not_found": [],
     }

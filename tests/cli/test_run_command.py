@@ -21,6 +21,7 @@ from forked import streamsan
 from streamsan.cli import verbs
 from streamsan.recorder.environment import INJECTION, SETTINGS
 from streamsan.recorder.injection import recorder_library
+from streamsan.recorder.opencl_layer import LAYERS
 from streamsan.trace import Thread
 from streamsan.trace.reader import read
 from streamsan.trace.writer import TraceWriter
@@ -57,7 +58,10 @@ def test_a_machine_without_a_driver_is_one_line_and_the_program_runs(tmp_path: P
     command = [sys.executable, "-m", "streamsan", "run", "--", "sh", "-c", "echo ran; exit 4"]
     done = subprocess.run(command, env=machine_without_driver(tmp_path), capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (4, "ran\n")
-    assert done.stderr == "streamsan: nothing is recorded: no CUDA driver (libcuda.so.1) on this machine\n"
+    assert done.stderr == (
+        "streamsan: nothing recorded: sh used neither CUDA nor OpenCL; "
+        "there is no CUDA driver (libcuda.so.1) on this machine\n"
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV])
@@ -98,13 +102,13 @@ def test_a_script_without_an_interpreter_line_runs_in_the_shell(tmp_path: Path) 
     assert (done.returncode, done.stdout) == (7, "argument ./script\n")
 
 
-def test_only_the_two_variables_are_added(tmp_path: Path) -> None:
+def test_only_the_three_variables_are_added(tmp_path: Path) -> None:
     environment = machine_without_driver(tmp_path)
     alone = subprocess.run(["env"], env=environment, capture_output=True, text=True).stdout.splitlines()
     done = run(tmp_path, "--", "env", environment=environment)
     added = set(done.stdout.splitlines()) - set(alone)
     lines = {line.partition("=")[0] for line in added if line.partition("=")[0].isupper()}
-    assert lines == {INJECTION, SETTINGS}
+    assert lines == {INJECTION, LAYERS, SETTINGS}
     assert set(alone) <= set(done.stdout.splitlines())
 
 
@@ -264,7 +268,7 @@ def test_findings_can_decide_the_exit_status(fake_device: FakeDevice, tmp_path: 
 def test_a_program_that_does_not_use_cuda(fake_device: FakeDevice, tmp_path: Path) -> None:
     ran = fake_device.run(tmp_path, [fake_device.programs, "no_cuda_right"], "-o", "run.sst", checked=False)
     assert (ran.status, ran.output) == (3, "nothing\n")
-    assert ran.errors == "streamsan: nothing recorded: programs did not use CUDA\n".replace(
+    assert ran.errors == "streamsan: nothing recorded: programs used neither CUDA nor OpenCL\n".replace(
         "programs", fake_device.programs
     )
     assert list(tmp_path.iterdir()) == []
@@ -278,7 +282,9 @@ def test_another_tool_of_the_users_is_left_in_place(fake_device: FakeDevice, tmp
         checked=False,
     )
     assert ran.output == "/opt/profiler.so\nsecond free: 1\n"
-    assert ran.errors == f"streamsan: nothing is recorded: {INJECTION} is set to another tool, /opt/profiler.so\n"
+    assert (
+        ran.errors == f"streamsan: nothing of CUDA is recorded: {INJECTION} is set to another tool, /opt/profiler.so\n"
+    )
 
 
 def test_a_tool_that_holds_the_subscribers_place_is_named(fake_device: FakeDevice, tmp_path: Path) -> None:
@@ -366,8 +372,8 @@ def test_a_recording_that_is_required(option: str, fake_device: FakeDevice, tmp_
     whole = fake_device.run(tmp_path, [fake_device.programs, "double_free_right"], option, checked=False)
     assert whole.status == 0
     for environment, reason in (
-        ({}, "nothing was recorded"),
-        ({INJECTION: "/opt/profiler.so"}, "nothing is recorded: "),
+        ({}, "nothing recorded: "),
+        ({INJECTION: "/opt/profiler.so"}, "nothing of CUDA is recorded: "),
     ):
         command = [fake_device.programs, "no_cuda_right"]
         ran = fake_device.run(tmp_path, command, option, environment=environment, checked=False)

@@ -128,6 +128,7 @@ def test_the_program_is_run_as_python_runs_it(tmp_path: Path, target: list[str])
     assert done.stdout == f"{[name, '--schedule', '-m', '5']} __main__ show.py True\ntyped\n"
 
 
+@pytest.mark.deep
 def test_a_patch_is_tried_in_processes_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text(WRONG)
     done = command(tmp_path, "--diff", "wrong.py")

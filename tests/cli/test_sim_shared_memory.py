@@ -94,11 +94,11 @@ if __name__ == "__main__":
 """
 
 
-IN_DEPTH = [pytest.param(method, marks=pytest.mark.deep) for method in ("spawn", "forkserver")]
+IN_DEPTH = [pytest.param(method, marks=pytest.mark.deep) for method in ("subprocess", "spawn", "forkserver")]
 """a second or two for each process that they start; a child by `subprocess` begins as empty as theirs"""
 
 
-@pytest.mark.parametrize("method", ["fork", "subprocess", *IN_DEPTH])
+@pytest.mark.parametrize("method", ["fork", *IN_DEPTH])
 def test_words_and_order_go_from_process_to_process(tmp_path: Path, method: str) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

@@ -76,7 +76,7 @@ def test_the_bar_is_cleared_before_a_message(
     shown: list[str] = []
     monkeypatch.setattr(run, "progress", lambda: bar(shown))
     monkeypatch.setattr(run, "_say", shown.append)
-    recording: Any = SimpleNamespace(omissions=list)
+    recording: Any = SimpleNamespace(omissions=list, settings=SimpleNamespace(counter=""))
     options = ReportOptions(Selection.of((), (), (), ()))
     run._finish(recording, lambda show: completed, "app", "", "", options, "report.txt", no_check=False)
     assert shown[:2] == ["bar", "cleared"]

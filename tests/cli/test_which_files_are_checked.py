@@ -72,11 +72,11 @@ def test_sources_without_a_word_of_cuda_are_left_out(folder: Path, capsys: pytes
     files, report = checked(capsys, ".")
     assert files == ["inc/deep.h"]
     assert "in 1 file," in report
-    assert "(2 files without a word of CUDA were left out)" in report
+    assert "(2 files without a word of CUDA or OpenCL were left out)" in report
     assert "left out" not in checked(capsys, "plain.cpp")[1]
 
 
 def test_headers_of_include_folders_count(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tree(folder, {"src/user.cpp": "#include <wrap.h>\n", "inc/wrap.h": "void* p = cudaFree;\n"})
-    assert "1 file without a word of CUDA was left out" in checked(capsys, "src")[1]
+    assert "1 file without a word of CUDA or OpenCL was left out" in checked(capsys, "src")[1]
     assert "left out" not in checked(capsys, "src", "-I", "inc")[1]

@@ -26,6 +26,7 @@ NO_CASE = {
     "I-05": "what a tool's callbacks see",
     "I-09": "what a tool's callbacks cost",
     "I-10": "what a tool's callbacks cost",
+    **{f"O-0{number}": "OpenCL on PoCL, which the simulated device does not model" for number in range(1, 7)},
 }
 """rows that no program without a tool can show, or that are no behaviour of calls, with the reason"""
 

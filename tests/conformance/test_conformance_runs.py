@@ -75,7 +75,7 @@ def pretend(job: worker.Job, clock: str = os.devnull) -> None:
                 break
 
 
-@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("fresh", [False, pytest.param(True, marks=pytest.mark.deep)])
 def test_what_goes_wrong_in_one_case_is_its_observation(
     fresh: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

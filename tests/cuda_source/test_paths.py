@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - programs under test stay as a person would type them
 from __future__ import annotations
 
+import pytest
 from reading import kinds, operations, reading_of, run, run_main
 
 from streamsan.cuda_source import Limits
@@ -198,3 +199,39 @@ def test_all_of_many_functions_are_read(tmp_path):
     reading = reading_of(text, tmp_path, Limits(steps=50, file_steps=60, most_steps=60))
     assert len(reading.worlds) == 50
     assert not reading.stopped
+
+
+def test_what_goes_on_is_explored_before_what_leaves(tmp_path):
+    """Each option of a command line may be wrong: the ways out are so many that the work would never be reached."""
+    cases = "".join(
+        f" case {number}: x = ask(); if (x == {number}) {{ usage(); return 1; }} break;" for number in range(12)
+    )
+    text = f"""int ask(); void usage();
+int main() {{ int x = 0; int o;
+while ((o = ask()) != -1) {{ switch (o) {{{cases} default: exit(1); }} }}
+if (x == 77) {{ usage(); return 1; }}
+float* p; cudaMalloc(&p, 4); fill<<<1, 1>>>(p, 1); cudaFree(p); }}
+"""
+    first = reading_of(text, tmp_path).worlds[0]
+    assert "LAUNCH" in kinds(operations(first))
+
+
+@pytest.mark.parametrize(
+    ("branch", "first"),
+    [
+        ("return 1;", True),
+        ("{ usage(); exit(2); }", True),
+        ("throw 1;", True),
+        ("{ cudaFree(p); abort(); }", True),
+        ("{ fill<<<1, 1>>>(p, 2); return 0; }", False),
+        ("usage();", False),
+    ],
+)
+def test_a_branch_that_only_leaves_is_taken_last(branch, first, tmp_path):
+    text = f"""int ask(); void usage();
+int main() {{ float* p; cudaMalloc(&p, 4); if (ask()) {branch}
+cudaDeviceSynchronize(); return 0; }}
+"""
+    worlds = reading_of(text, tmp_path).worlds
+    assert len(worlds) == 2
+    assert worlds[0].decisions == ((not first,))

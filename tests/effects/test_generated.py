@@ -22,6 +22,7 @@ def test_generated_files_are_up_to_date() -> None:
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
 def test_headers_compile_without_warnings(tmp_path: Path) -> None:
     write_headers(tmp_path / "generated")

@@ -23,6 +23,9 @@ WITHOUT_PLACE = {
     "ss109_beside_child_graph": "the fill is the child graph's: what the copy could name is the node that embeds it",
     "ss109_beside_conditional": "the kernel is captured into the body: what the copy could name is the node around it",
     "ss109_overlapping_tiles": "one call in a loop adds both nodes: the earlier turn's node has no name of its own",
+    "ss303_lane_clones": "the function that frees the table also makes and fills the new one",
+    "ss303_resized_input": "the function that frees the memory makes it larger, for what follows at once",
+    "ss303_stage_enabled_again": "the function that frees the memory also disables the node",
     "ss303_solver_loop": "the pointer that the free names is given other memory before the launch",
 }
 """the fix is verified on the trace, but no edit of the text makes it"""

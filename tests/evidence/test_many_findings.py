@@ -124,7 +124,7 @@ def test_the_index_knows_the_same_findings_as_a_comparison_with_each() -> None:
 
 
 def test_without_fixes_none_is_tried_and_findings_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streamsan.evidence.with_verified_fixes", _refuse)
+    monkeypatch.setattr("streamsan.evidence.second_pass.with_verified_fixes", _refuse)
     findings = check_trace(_wrong_frees(2), "many.sst", proofs=Proofs(fixes=False)).findings
     found = [(bool(each.witness), each.fix is not None and each.fix.verified, each.no_fix) for each in findings]
     assert found == [(True, False, "it was not tried out")] * 2

@@ -7,7 +7,7 @@ import pytest
 from streamsan.cuda_syntax.tree import Function, Lambda
 from streamsan.cuda_syntax.unit import read_text
 from streamsan.cuda_syntax.walk import nodes
-from streamsan.kernels.host_access import given_access
+from streamsan.kernels.host_access import given_access, given_object
 from streamsan.vocabulary import AccessMode
 
 HEAD = """\
@@ -69,3 +69,27 @@ def test_a_lambda_and_a_function_without_a_body() -> None:
     assert given_access(shown, unit) is AccessMode.READ
     far = next(each for each in unit.declarations if isinstance(each, Function) and each.name == "far")
     assert given_access(far, unit) is AccessMode.OPAQUE
+
+
+@pytest.mark.parametrize(
+    ("body", "type"),
+    [
+        ("auto* state = static_cast<State*>(given); state->count = 2; state->values[1] = 2;", "State"),
+        ("auto& state = *static_cast<State*>(given); state.count = 2;", "State"),
+        ("((State*)given)->count = 2; static_cast<State*>(given)->ready = true;", "State"),
+        ("*static_cast<int*>(given) += 1;", "int"),
+        ("auto* states = static_cast<State*>(given); states[1].count = 2;", None),
+        ("int* counts = (int*)given; *(counts + 1) = 2;", None),
+        ("int* counts = (int*)given; for (int i = 0; i < 2; ++i) *counts++ = 2;", None),
+        ("change(static_cast<State*>(given));", None),
+        ("auto* state = static_cast<State*>(given); auto* next = state + 1; next->count = 2;", None),
+        ("((State*)given)->count = 2; ((int*)given)[8] = 2;", None),
+        ("unseen(given);", None),
+        ("", None),
+    ],
+)
+def test_how_much_of_what_is_given_a_body_touches(body: str, type: str | None) -> None:
+    unit = read_text(HEAD + f"void called(void* given) {{ {body} }}\n")
+    function = next(each for each in unit.declarations if isinstance(each, Function) and each.name == "called")
+    found = given_object(function)
+    assert (None if found is None else found.name) == type

@@ -13,6 +13,7 @@ from streamsan.launched_code import launch_ranges
 from streamsan.machine_code.disassembler import disassemblers
 from streamsan.trace import Reference
 from streamsan.trace.launch_shapes import ByteRun
+from streamsan.trace.reference_bounds import Bounds
 from streamsan.trace.rows import Rows
 from streamsan.vocabulary import AccessMode, MemoryKind, NodeKind, OperationKind, SlotFlag
 
@@ -192,8 +193,41 @@ def test_references_say_what_is_touched(tmp_path: Path) -> None:
             Reference(0x10000, 512, 0, READ),
             Reference(0x20010, 7 * 256 + 64, 0, WRITE, 0, Rows(64, 256, 8)),
         ),
-        (Reference(0x10000, 0, 0, BOTH, ATOMIC), Reference(0x20000, 0, 0, BOTH, ATOMIC)),
+        (
+            Reference(0x10000, 0, 0, BOTH, ATOMIC, bounds=Bounds(0, 32)),
+            Reference(0x20000, 0, 0, BOTH, ATOMIC, bounds=Bounds(0, 8 * N)),
+        ),
     ]
+
+
+def test_what_depends_on_memory_has_the_bounds_that_the_code_keeps(tmp_path: Path) -> None:
+    r = recorded(tmp_path)
+    masked = struct.pack("<QQi", 0, 0, 100)
+    r.launch(1, r.shape("where_mask", 0, 8, arguments=masked), 0x10000, 0x20000)
+    r.launch(1, r.shape("where_mask", (0, 8), arguments=masked), 0x10000)
+    guarded = struct.pack("<QQii", 0, 0, N, 64)
+    r.launch(1, r.shape("guarded_index", 0, 8, arguments=guarded), 0x10000, 0x20000)
+    assert references(r) == [
+        (Reference(0x10000, 100, 0, READ), Reference(0x20000, 0, 0, WRITE, bounds=Bounds(0, 400))),
+        # Through one pointer it reads what is known, and writes what is not.
+        (Reference(0x10000, 100, 0, READ), Reference(0x10000, 0, 0, WRITE, bounds=Bounds(0, 400))),
+        (Reference(0x10000, END, 0, READ), Reference(0x20000, 0, 0, WRITE, bounds=Bounds(8, 256))),
+    ]
+
+
+@pytest.mark.parametrize(("elements", "found"), [(2, []), (3, ["SS109 possible"])])
+def test_parts_that_only_bounds_tell_apart(tmp_path: Path, elements: int, found: list[str]) -> None:
+    r = recorded(tmp_path)
+    index, out, source = r.memory("d_index"), r.memory("d_out"), r.memory("d_in")
+    r.launch(r.stream(1), r.shape("guarded_index", 0, 8, arguments=struct.pack("<QQii", 0, 0, N, 64)), index, out)
+    r.launch(r.stream(2), adds(r, elements), source, source, out)
+    checked = r.check()
+    assert codes(checked) == found
+    if found:
+        (finding,) = checked.findings
+        assert "it writes some of bytes 8 to 255 of `d_out` (from its machine code)" in " ".join(
+            [finding.message, *(each.message for each in finding.related)]
+        )
 
 
 def test_what_depends_on_memory_or_is_not_known_has_no_extent(tmp_path: Path) -> None:
@@ -248,7 +282,7 @@ def test_extents_are_computed_once_and_not_without_end(tmp_path: Path, monkeypat
 
 
 def test_a_kernel_that_takes_too_long_is_tried_a_few_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch_ranges.launch_extents, "UNITS", 1)
+    monkeypatch.setattr(launch_ranges, "FIRST_UNITS", 1)
     monkeypatch.setattr(launch_ranges, "MOST_IN_VAIN", 3)
     tried = []
     compute = launch_ranges.extents_of
@@ -263,3 +297,60 @@ def test_a_kernel_that_takes_too_long_is_tried_a_few_times(tmp_path: Path, monke
         r.launch(1, adds(r, n), 0x10000, 0x20000, 0x30000)
     assert {found[2].size for found in references(r)} == {0}
     assert len(tried) == 3
+
+
+def resets(folder: Path, ordered: bool) -> Recorded:
+    """`resets_and_adds` writes `residual` first and adds to it at its end; a copy reads it."""
+    folder.mkdir()
+    r = Recorded(folder, [cubin(name="constant_kernels")])
+    one, other = r.stream(1), r.stream(2)
+    residual = r.memory("residual", MemoryKind.DEVICE_SYMBOL)
+    shape = r.shape("resets_and_adds", 0, grid=(1000, 1, 1), arguments=struct.pack("<Qi", 0, 64_000))
+    r.launch(one, shape, r.memory())
+    copied = [Reference(r.memory("h", MemoryKind.PINNED), 8, 0, WRITE), Reference(residual, 8, 0, READ)]
+    r.say(OperationKind.COPY, stream=one if ordered else other, references=copied, api="cudaMemcpyFromSymbolAsync")
+    return r
+
+
+@pytest.mark.parametrize(("units", "found"), [(launch_ranges.FIRST_UNITS, True), (30, True), (3, False)])
+def test_what_is_touched_before_it_takes_too_long_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, units: int, found: bool
+) -> None:
+    monkeypatch.setattr(launch_ranges, "FIRST_UNITS", units)
+    assert codes(resets(tmp_path / "right", ordered=True).check()) == []
+    checked = resets(tmp_path / "wrong", ordered=False).check()
+    assert codes(checked) == (["SS109 proven"] if found else [])
+    too_long = any("how far 1 launch of 1 kernel reach takes too long" in line for line in checked.remarks)
+    assert too_long == (units < launch_ranges.launch_extents.UNITS)
+
+
+def test_the_first_launches_of_a_kernel_may_take_longer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch_ranges, "MOST_IN_VAIN", 60)
+    given = []
+    compute = launch_ranges.extents_of
+
+    def noted(code, launch, budget):  # type: ignore[no-untyped-def]
+        given.append(budget.units)
+        return compute(code, launch, budget)
+
+    monkeypatch.setattr(launch_ranges, "extents_of", noted)
+    r = recorded(tmp_path)
+    for n in range(200, 210):
+        r.launch(1, adds(r, n), 0x10000, 0x20000, 0x30000)
+    references(r)
+    assert given == sorted(given, reverse=True)
+    assert set(given) == {launch_ranges.FIRST_UNITS, launch_ranges.launch_extents.UNITS}
+
+
+def test_ranges_and_rows_are_those_of_the_references_where_all_may_be_leftovers(tmp_path: Path) -> None:
+    r = recorded(tmp_path)
+    given = [(adds(r), (1, 2, 3)), (tile(r, 16), (1, 2)), (stencil(r, (0, 8)), (1,)), (stencil(r, 0, 8), (1, 2))]
+    for shape, numbers in given:
+        addresses = [0x7F00_0000_0000 + number * 0x10_0000 for number in numbers]
+        r.launch(1, shape, *addresses)
+        doubtful = [Reference(address, flags=SlotFlag.CONDITIONAL) for address in addresses]
+        r.say(OperationKind.LAUNCH, references=[Reference(0), *doubtful], shape=shape)
+    found = references(r)
+    assert found[0::2] == found[1::2]
+    assert any(each.rows is not None for each in found[3])
+    assert len(found[5]) == 2

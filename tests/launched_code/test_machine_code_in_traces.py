@@ -180,6 +180,29 @@ def test_a_leftover_of_the_stack_that_the_kernel_follows_is_a_use(tmp_path: Path
     assert modes(r) == [[(0x1000, BOTH, 0), (0x2000, READ, 0), (0x2000, AccessMode.OPAQUE, int(SlotFlag.CONDITIONAL))]]
 
 
+def test_where_all_may_be_leftovers_the_empty_place_of_the_launch_does_not_count(tmp_path: Path) -> None:
+    """Kernels with large structures: their unused parts may hold any address, also before those that are used."""
+    r = Recorded(tmp_path, [cubin()])
+
+    def launch(shape: int, *addresses: int) -> None:
+        doubtful = [Reference(address, flags=SlotFlag.CONDITIONAL) for address in addresses]
+        r.say(OperationKind.LAUNCH, references=[Reference(0), *doubtful], shape=shape)
+
+    launch(r.shape("axpy", 0, 8), 0x1000, 0x2000)
+    launch(r.shape("axpy", 0, 8), 0x1000, 0x2000, 0x3000)
+    launch(r.shape("axpy", 16, 0, 8), 0x3000, 0x1000, 0x2000)
+    launch(r.shape("axpy", 0), 0x1000)
+    launch(r.shape("keeps_pointer", 0, 8), 0x1000, 0x2000)
+    used, leftover = [(0x1000, BOTH, 0), (0x2000, READ, 0)], int(SlotFlag.CONDITIONAL)
+    assert modes(r) == [
+        used,
+        [*used, (0x3000, AccessMode.OPAQUE, leftover)],
+        used,
+        used[:1],
+        [(0x1000, AccessMode.OPAQUE, leftover), (0x2000, AccessMode.OPAQUE, leftover)],
+    ]
+
+
 def test_what_is_not_known_stays_as_it_was_recorded(tmp_path: Path) -> None:
     r = Recorded(tmp_path, [cubin()])
     r.launch(1, r.shape("calls_anything", 0, 8), 0x1000, 0x2000, mode=READ)  # not understood

@@ -6,10 +6,12 @@ from collections.abc import Container
 
 import pytest
 
+from streamsan.launched_code import seen_accesses
 from streamsan.launched_code.seen_accesses import SlotsWithSeenAccesses
 from streamsan.trace import Reference, Trace, TraceBuilder
 from streamsan.trace.layout import FIRST_CONTINUATION_KIND, REFERENCES, ROWS
 from streamsan.trace.rows import Rows
+from streamsan.trace.store import MemorySlots, Slots
 from streamsan.vocabulary import AccessMode, OperationKind, SeenAccesses, SlotFlag
 
 BASE = 0x7F0000000000
@@ -104,11 +106,10 @@ def test_the_report_says_what_was_not_seen() -> None:
     for detail in SeenAccesses.ALL, SeenAccesses.LEARNED, SeenAccesses.LEARNED, SeenAccesses.SOME:
         builder.append(OperationKind.LAUNCH, thread=thread, stream=STREAM, references=[reference(0)])
         builder.append(OperationKind.LAUNCH_ACCESSES, thread=thread, object=builder.operations, detail=detail)
-    builder.append(OperationKind.GRAPH_LAUNCH, thread=thread, stream=STREAM, object=7)
     (said,) = SlotsWithSeenAccesses(builder.finish().slots, 1000).remarks()
     assert said == (
-        "what kernels touch was seen on the device for 2 of 4 launches and trusted to be the same for 2, of those of "
-        "graphs it was not; for 1 not all of it: copies of tensors, or more than there was room for"
+        "what kernels touch was seen on the device for 2 of 4 launches and trusted to be the same for 2; for 1 not all "
+        "of it: copies of tensors, or more than there was room for"
     )
 
 
@@ -122,3 +123,54 @@ def test_operations_are_not_cut_and_none_is_lost() -> None:
     kinds = [int(kind) for chunk in chunks for kind in chunk["kind"] if kind < FIRST_CONTINUATION_KIND]
     assert kinds == [OperationKind.LAUNCH, OperationKind.LAUNCH_ACCESSES]
     assert (slots.count(), len(slots)) == (2, 1)
+
+
+def test_a_damaged_number_of_slots_takes_no_other_operation() -> None:
+    trace = trace_of([], [reference(64, 8, AccessMode.READ)], SeenAccesses.ALL)
+    (whole,) = SlotsWithSeenAccesses(trace.slots, 1000).chunks(1000, 0)
+    (damaged,) = (chunk.copy() for chunk in trace.slots.chunks(1000, 0))
+    damaged["more"][damaged["kind"] < FIRST_CONTINUATION_KIND] = 255
+    (slots,) = SlotsWithSeenAccesses(MemorySlots(damaged), 1000).chunks(1000, 0)
+    assert slots["kind"].tolist() == whole["kind"].tolist()
+    assert (slots["object"] == whole["object"]).all()
+
+
+def test_a_storm_of_launches_is_not_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = TraceBuilder("storm.sst", origin="recording")
+    thread = builder.thread(0, "main")
+    for number in range(240):
+        # Of every third the device told no mode: it is that of the launch's own reference.
+        mode = AccessMode.OPAQUE if number % 3 == 0 else AccessMode.READ
+        own = [reference(0, mode=AccessMode.WRITE)] * (1 + number % 2)
+        builder.append(OperationKind.LAUNCH, thread=thread, stream=STREAM, references=own)
+        builder.append(
+            OperationKind.LAUNCH_ACCESSES,
+            thread=thread,
+            object=builder.operations,
+            detail=SeenAccesses.ALL,
+            references=[reference(0, 8, mode), reference(64 * (number % 5), 8, AccessMode.READ)],
+        )
+    asked = 0
+    once = seen_accesses._with_seen
+
+    def counted(launch: Slots, is_all: bool, seen: Slots, may_poll: bool) -> tuple[Slots, bool]:
+        nonlocal asked
+        asked += 1
+        return once(launch, is_all, seen, may_poll)
+
+    monkeypatch.setattr(seen_accesses, "_with_seen", counted)
+    found = launched(builder.finish())
+    assert asked == 10  # those without a mode: two numbers of own references, five of what was seen
+    assert len(found) == 480
+    assert found[:4] == [
+        (BASE, 8, AccessMode.WRITE | SlotFlag.TOUCHES),
+        (BASE, 8, AccessMode.READ),
+        (BASE, 8, AccessMode.READ),
+        (BASE + 64, 8, AccessMode.READ),
+    ]
+
+
+def test_which_words_a_kernel_polls_stays_known() -> None:
+    polled = Reference(BASE + 512, 0, 0, AccessMode.OPAQUE, SlotFlag.ATOMIC)
+    trace = trace_of([reference(0), polled], [reference(64, 8, AccessMode.READ)], SeenAccesses.ALL)
+    assert launched(trace) == [(BASE + 64, 8, AccessMode.READ), (BASE + 512, 0, SlotFlag.ATOMIC)]

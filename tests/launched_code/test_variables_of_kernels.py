@@ -11,6 +11,7 @@ from launched_traces import Recorded, codes, cubin, references
 from streamsan.launched_code.resolution import resolve_kernels
 from streamsan.machine_code.disassembler import disassemblers
 from streamsan.trace import Reference, family
+from streamsan.trace.reference_bounds import Bounds
 from streamsan.trace.view import iterate
 from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, OperationKind, SlotFlag
 
@@ -125,7 +126,7 @@ def test_a_variable_begins_and_ends(tmp_path: Path) -> None:
     r.builder.append(OperationKind.LAUNCH, thread=other, shape=shape)
 
     def counter(address: int) -> list[Reference]:
-        return [Reference(address, 0, 0, AccessMode.READ_WRITE, SlotFlag.ATOMIC)]
+        return [Reference(address, 0, 0, AccessMode.READ_WRITE, SlotFlag.ATOMIC, bounds=Bounds(0, 4))]
 
     assert used(r) == [[], counter(first), [], counter(again), [], counter(taken), [], []]
 

@@ -36,14 +36,10 @@ struct Workspace {
     Workspace(const Workspace&) = delete;
 };
 
-static void work(const float* in, float* scratch, float* total)
+static void work(cudaStream_t stream, const float* in, float* scratch, float* total)
 {
-    cudaStream_t stream;
-    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     square<<<count / 256, 256, 0, stream>>>(in, scratch, count);  // expect: SS109
     accumulate<<<1, 256, 0, stream>>>(scratch, total, count);  // expect: SS109
-    CHECK(cudaStreamSynchronize(stream));
-    CHECK(cudaStreamDestroy(stream));
 }
 
 int main()
@@ -56,10 +52,16 @@ int main()
     CHECK(cudaDeviceSynchronize());
     {
         Workspace first, second;
-        std::thread left(work, in, first.scratch, totals);
-        std::thread right(work, in, first.scratch, totals + 1);
+        cudaStream_t streams[2];
+        for (cudaStream_t& stream : streams) CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        std::thread left(work, streams[0], in, first.scratch, totals);
+        std::thread right(work, streams[1], in, first.scratch, totals + 1);
         left.join();
         right.join();
+        for (cudaStream_t stream : streams) {
+            CHECK(cudaStreamSynchronize(stream));
+            CHECK(cudaStreamDestroy(stream));
+        }
     }
     CHECK(cudaFree(totals));
     CHECK(cudaFree(in));

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from host_compiler import COMPILER
 from streamsan.machine_code.byte_ranges import Extent
-from streamsan.machine_code.launch_extents import LaunchShape, WordExtents
+from streamsan.machine_code.launch_extents import Invocation, WordExtents
 
 HERE = Path(__file__).parent
 Ranges = list[tuple[int, int]]
@@ -24,7 +24,7 @@ class Tried:
     """One launch of one kernel."""
 
     kernel: str
-    shape: LaunchShape
+    shape: Invocation
 
 
 class Chance(random.Random):
@@ -179,7 +179,7 @@ def launches(count: int, seed: int) -> Iterator[Tried]:
         for _ in range(count):
             (grid, block), form, values = make(chance)
             arguments, pointers = buffer_of(form, values)
-            yield Tried(name, LaunchShape(grid, block, 0, arguments, pointers))
+            yield Tried(name, Invocation(grid, block, 0, arguments, pointers))
 
 
 def buffer_of(form: str, values: tuple) -> tuple[bytes, frozenset[int]]:

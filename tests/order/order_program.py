@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from streamsan.order.engine import Analysis, analyse
 from streamsan.order.facts import Fact
 from streamsan.trace import Reference, Site, Trace, TraceBuilder
+from streamsan.trace.reference_bounds import Bounds
 from streamsan.trace.rows import Rows
 from streamsan.vocabulary import (
     AccessMode,
@@ -77,6 +78,7 @@ class Program:
         mode: AccessMode = OPAQUE,
         reference_flags: int = 0,
         rows: Rows | None = None,
+        bounds: Bounds | None = None,
         **fields: object,
     ) -> int:
         self.line += 1
@@ -91,7 +93,9 @@ class Program:
             thread=thread,
             api=api,
             site=self.builder.site(Site("program", line)),
-            references=[Reference(address, size, generation, mode, reference_flags, rows) for address in addresses],
+            references=[
+                Reference(address, size, generation, mode, reference_flags, rows, bounds) for address in addresses
+            ],
             **fields,  # type: ignore[arg-type]
         )
         return line

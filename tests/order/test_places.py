@@ -11,7 +11,19 @@ from streamsan.order.engine import analyse
 from streamsan.order.facts import Fact, Operation
 from streamsan.order.places import MOST_EXAMPLES, by_place
 from streamsan.trace import Reference, Site, Trace, TraceBuilder
-from streamsan.vocabulary import AccessMode, ContextKind, ExitKind, FactVariant, FreeClass, MemoryKind
+from streamsan.trace.modules import UNKNOWN_MODULE, Module
+from streamsan.trace.stacks import Stacks
+from streamsan.trace.trace import RECORDING
+from streamsan.vocabulary import (
+    AccessMode,
+    ContextKind,
+    ExitKind,
+    FactVariant,
+    FreeClass,
+    MemoryKind,
+    RuleCode,
+    SlotFlag,
+)
 from streamsan.vocabulary import OperationKind as Kind
 
 S, T, P = 10, 11, 0x10000
@@ -160,3 +172,20 @@ def test_a_needed_wait_of_another_api_is_another_wait() -> None:
     program.through_helper(Kind.STREAM_SYNCHRONIZE, api="one", stream=S)
     program.through_helper(Kind.STREAM_SYNCHRONIZE, api="other", stream=S)
     assert [fact.operation.sequence for fact in program.facts(504)] == [program.line]
+
+
+def test_what_a_library_does_by_itself_at_exit_is_one_fact() -> None:
+    """Whichever of its places: nothing of the program led there."""
+
+    def fact(site: int, sequence: int) -> Fact:
+        call = Operation(sequence, Kind.FREE, site, api=1, thread=0, process=0, stream=0, flags=int(SlotFlag.OUTSIDE))
+        return Fact(RuleCode.CALL_OUTSIDE_MAIN, FactVariant.AFTER_MAIN, call)
+
+    library, own = Module("/opt/env/lib/python3.12/site-packages/cupy/memory.so", ""), Module("/own/app", "")
+    builder = TraceBuilder("program", origin=RECORDING)
+    for module, offset in ((1, 64), (1, 80), (1, 96), (2, 64), (2, 80)):
+        builder.site(Site("", 0, module=module, offset=offset))
+    trace = builder.finish()
+    trace.stacks = Stacks(trace.sites, [UNKNOWN_MODULE, library, own], {})
+    found = by_place(trace, [fact(site, site) for site in range(1, 6)], ())
+    assert [(each.operation.site, each.count) for each in found] == [(1, 3), (4, 1), (5, 1)]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from order_program import OPAQUE, PRIMARY, READ, WRITE, kernel
+from order_program import OPAQUE, PRIMARY, READ, WRITE, Node, kernel
 from recorded_program import Recording
 
 from streamsan.findings.finding import Finding, Severity
 from streamsan.rules.pipeline import findings_of
-from streamsan.vocabulary import ExitKind, FreeClass, HandleKind, MemoryKind
+from streamsan.trace import Reference
+from streamsan.vocabulary import ExitKind, FreeClass, HandleKind, MemoryKind, NodeKind
 from streamsan.vocabulary import OperationKind as Kind
 
 S, T, EVENT = 10, 11, 20
@@ -171,3 +172,87 @@ def test_an_exit_has_no_line_so_the_work_that_is_pending_has() -> None:
     program.builder.append(Kind.PROCESS_EXIT, thread=0, detail=ExitKind.NORMAL)
     (finding,) = of(program, "SS106")
     assert finding.location.line == use
+
+
+# -- graphs that cannot be instantiated ---------------------------------------------------------------
+
+
+def instantiation(program: Recording, status: int, address: int = BUFFER) -> int:
+    """An instantiation that failed; what a copy or fill of the graph names is behind it."""
+    return program.op(Kind.GRAPH_INSTANTIATE, memory=address, mode=WRITE, status=status, api="cudaGraphInstantiate")
+
+
+@pytest.mark.parametrize("ends", ["free", "reset"])
+def test_a_graph_that_is_refused_for_memory_that_is_gone(ends: str) -> None:
+    program = streams()
+    end = program.free(BUFFER) if ends == "free" else program.op(Kind.DEVICE_RESET, object=PRIMARY)
+    refused = instantiation(program, 1)
+    assert (303, "STALE_FREED" if ends == "free" else "STALE_RESET", refused) in program.found()
+    (finding,) = of(program, "SS303")
+    assert (finding.severity, finding.location.line) == (Severity.ERROR, refused)
+    assert finding.message.endswith("and the graph cannot be instantiated: cudaErrorInvalidValue")
+    assert end in {place.line for place in finding.related}
+    assert (f"move the free of line {end} " in finding.fix.summary) == (ends == "free")
+    assert of(program, "SS101", "SS601") == []
+
+
+@pytest.mark.parametrize("status", [2, 700, 801])
+def test_a_graph_that_is_refused_for_another_reason(status: int) -> None:
+    program = streams()
+    program.free(BUFFER)
+    instantiation(program, status)
+    assert of(program, "SS303", "SS101") == []
+
+
+def test_a_graph_that_is_refused_with_memory_that_is_there() -> None:
+    program = streams()
+    program.free(BUFFER)
+    program.alloc(BUFFER)
+    instantiation(program, 1)
+    program.free(OTHER + 8)
+    instantiation(program, 1, OTHER)
+    assert of(program, "SS303", "SS101") == []
+
+
+def test_a_graph_that_is_refused_with_memory_that_may_be_there_still() -> None:
+    program = streams()
+    program.alloc(OTHER, MemoryKind.PINNED)
+    program.free(OTHER, FreeClass.PINNED)
+    instantiation(program, 1, OTHER)
+    assert [finding.severity is Severity.ERROR for finding in of(program, "SS303")] == [False]
+
+
+def test_memory_that_another_thread_may_be_freeing() -> None:
+    program = Recording(S, threads=2)
+    program.alloc(BUFFER)
+    program.free(BUFFER, thread=1)
+    instantiation(program, 1)
+    assert [finding.confidence.value for finding in of(program, "SS303")] == ["possible"]
+
+
+# -- host functions of graphs -------------------------------------------------------------------------
+
+
+def test_the_body_of_a_graphs_host_function_may_use_its_own_data() -> None:
+    for thread, expected in (0, ["SS108"]), (1, []), (2, ["SS108"]):
+        program = Recording(S, threads=2, processes=(0, 0, 0))
+        program.current(PRIMARY, thread=2)  # a thread of the program, which has asked something of the API
+        program.op(Kind.EVENT_CREATE, object=EVENT, thread=2)
+        program.alloc(BUFFER, MemoryKind.PINNED, bytes=4096)
+        program.graph(70, [Node(NodeKind.HOST, (Reference(BUFFER, 0, 0, OPAQUE),))])
+        program.graph_launch(70, S)
+        program.op(Kind.HOST_ACCESS, memory=BUFFER, bytes=1, mode=WRITE, api="", thread=thread)
+        found = of(program, "SS108")
+        assert [f.code for f in found] == expected, thread
+        assert all(f.severity is Severity.NOTE for f in found)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_the_body_of_a_graphs_host_function_reads_what_the_graph_copied_before_it(before: bool) -> None:
+    program = Recording(S, threads=2, processes=(0, 0))
+    program.alloc(BUFFER, MemoryKind.PINNED, bytes=4096)
+    copy = Node(NodeKind.COPY, (Reference(BUFFER, 4096, 0, WRITE),))
+    program.graph(70, [copy, Node(NodeKind.EMPTY), Node(NodeKind.HOST)], [(1, 2), (2, 3)] if before else [(1, 2)])
+    program.graph_launch(70, S)
+    program.op(Kind.HOST_ACCESS, memory=BUFFER, bytes=1, mode=READ, api="", thread=1)
+    assert [f.code for f in of(program, "SS108")] == ([] if before else ["SS108"])

@@ -155,6 +155,32 @@ def test_another_stream_needs_the_wait() -> None:
     assert unconsumed(program) == []
 
 
+def test_a_part_on_another_stream_needs_the_wait_for_the_whole() -> None:
+    """A later write of another part, on the waiting stream itself, does not stand for the fill of the whole."""
+    program = Program(S, T)
+    program.alloc(P, bytes=1024)
+    program.copy(S, P, WRITE, bytes=1024)
+    program.sync(S)
+    program.copy(S, P, WRITE, bytes=512)
+    program.copy(T, P + 512, WRITE, bytes=512)
+    program.sync(S)
+    program.sync(T)
+    program.free(P)
+    program.exit()
+    assert unconsumed(program) == []
+    program = Program(S, T)
+    program.alloc(P, bytes=1024)
+    program.copy(S, P, WRITE, bytes=512)
+    waited = program.sync(S)
+    program.copy(S, P, WRITE, bytes=512)
+    program.copy(T, P + 512, WRITE, bytes=512)
+    program.sync(S)
+    program.sync(T)
+    program.free(P)
+    program.exit()
+    assert unconsumed(program) == [waited]
+
+
 def test_elapsed_time_needs_the_wait() -> None:
     program = Program()
     for event in (30, 31):

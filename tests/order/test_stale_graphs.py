@@ -195,3 +195,29 @@ def test_two_recorded_graphs_that_share_a_table_are_no_doubt() -> None:
     p.graph_launch(G, S)
     p.graph_launch(H, T)
     assert p.facts(109) == []
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_a_node_that_is_given_what_is_older_than_the_memory(older: bool) -> None:
+    p = Program(S, origin="recording")
+    p.alloc(P)
+    p.alloc(Q)
+    p.graph(G, [kernel(Q, WRITE)])
+    p.graph_launch(G, S)
+    p.sync(S)
+    since = p.builder.operations  # a child graph is captured
+    p.free(P)
+    p.alloc(P)
+    given = Reference(P, 0, 0, WRITE)
+    p.builder.append(
+        Kind.GRAPH_NODE_UPDATE,
+        thread=0,
+        api="cudaGraphExecChildGraphNodeSetParams",
+        stream=since if older else 0,
+        object=G,
+        address=1,
+        detail=NodeKind.KERNEL,
+        references=[given],
+    )
+    p.graph_launch(G, S)
+    assert [int(fact.code) for fact in p.facts(303)] == ([303] if older else [])

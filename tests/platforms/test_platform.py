@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from streamsan.effects import Effect, Endpoint
-from streamsan.platforms import CUDA, Platform, UnknownPlatformError, platform_of, register, registry
+from streamsan.platforms import (
+    CUDA,
+    OPENCL,
+    Platform,
+    UnknownPlatformError,
+    platform_of,
+    platform_of_call,
+    register,
+    registry,
+)
 from streamsan.platforms.platform_facts import NO_STATUS
 from streamsan.trace import TraceBuilder
 from streamsan.vocabulary import FreeClass, MemoryKind, WaitClass
@@ -81,18 +90,20 @@ def test_a_platform_is_a_folder_that_a_trace_names(toy: Platform) -> None:
 
 
 def test_an_unknown_platform_is_named() -> None:
-    with pytest.raises(UnknownPlatformError, match=r"'abacus' is not known \(known: cuda\)"):
+    with pytest.raises(UnknownPlatformError, match=r"'abacus' is not known \(known: cuda, opencl\)"):
         platform_of("abacus")
 
 
 def test_facts_name_rows_that_exist() -> None:
     known = set(re.findall(r"^\| ([A-Z]-\d\d) \|", FACTS.read_text(encoding="utf-8"), re.M))
-    named = {fact for row in (*CUDA.memory.values(), *CUDA.frees.values()) for fact in row.facts}
+    named = {
+        fact for each in (CUDA, OPENCL) for row in (*each.memory.values(), *each.frees.values()) for fact in row.facts
+    }
     assert named <= known
 
 
 def test_every_family_of_frees_is_described() -> None:
-    assert CUDA.frees.keys() == set(FreeClass)
+    assert CUDA.frees.keys() | OPENCL.frees.keys() == set(FreeClass)
 
 
 def test_names_of_the_driver() -> None:
@@ -119,3 +130,36 @@ def test_what_frees_accept_and_wait_for() -> None:
     assert not CUDA.pageable(MemoryKind.PINNED)
     assert not CUDA.host_side(MemoryKind.MANAGED)
     assert CUDA.pageable(MemoryKind.HOST_STACK)
+
+
+def test_opencl_is_a_platform() -> None:
+    assert platform_of("opencl") is OPENCL
+    assert OPENCL.error_name(-38, "clReleaseMemObject") == "CL_INVALID_MEM_OBJECT"
+    assert OPENCL.release(MemoryKind.SVM) == "clSVMFree"
+    assert OPENCL.accepts(FreeClass.CL_RELEASE, MemoryKind.CL_BUFFER)
+    assert not OPENCL.accepts(FreeClass.CL_SVM, MemoryKind.CL_BUFFER)
+    assert not any(OPENCL.dies_with_context(kind) for kind in MemoryKind)
+    assert (OPENCL.legacy_stream, OPENCL.per_thread_stream) == (-1, -1)
+    assert OPENCL.is_function("clFinish")
+    assert not OPENCL.is_function("cloneBuffer")
+
+
+def test_a_call_tells_its_platform() -> None:
+    assert platform_of_call("clFinish", "cuda") is OPENCL
+    assert platform_of_call("cudaFree", "opencl") is CUDA
+    assert platform_of_call("", "opencl") is OPENCL
+    assert platform_of_call("step", "cuda") is CUDA
+
+
+def test_kinds_that_two_platforms_have_are_the_same_for_both() -> None:
+    for kind in CUDA.memory.keys() & OPENCL.memory.keys():
+        assert CUDA.side(kind) is OPENCL.side(kind)
+        assert CUDA.dies_with_context(kind) == OPENCL.dies_with_context(kind)
+    assert not CUDA.status.answers & OPENCL.status.answers
+    assert not CUDA.status.of_pointers & OPENCL.status.of_pointers
+
+
+def test_words_of_opencl_quote_no_cuda() -> None:
+    for name in ("rules.toml", "facts.toml"):
+        text = (OPENCL.folder / name).read_text(encoding="utf-8")
+        assert not re.search(r"\bcuda[A-Z]|\bcu[A-Z]", text), name

@@ -39,6 +39,7 @@ def with_conditional_node(program: Program, choice: int) -> Program | None:
     return replace(program, ops=tuple(ops))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(1, 9))])
 def test_engine_is_sure_only_of_what_is_so_whether_the_node_runs_or_not(seed: int) -> None:
     looked_at = 0

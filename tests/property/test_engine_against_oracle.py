@@ -38,7 +38,7 @@ def test_engine_decides_as_all_executions_do(shape: int, steps: list[Step]) -> N
     assert not differences, "\n".join([*differences, *listing(program)])
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.deep) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=pytest.mark.deep) for seed in (0, 1, 2)])
 def test_engine_decides_as_all_executions_do_at_random(seed: int) -> None:
     tally = run_part(seed, 0, 1000, 20)
     assert tally.disagreements == []

@@ -25,7 +25,16 @@ from streamsan.order._engine import EDGE_KINDS, Engine
 from streamsan.order.engine import analyse
 from streamsan.trace import Reference as MemoryReference
 from streamsan.trace import Trace, TraceBuilder
-from streamsan.vocabulary import AccessMode, EdgeClass, FreeClass, MemoryKind, StreamKind, ValueOperation
+from streamsan.vocabulary import (
+    AccessMode,
+    EdgeClass,
+    FreeClass,
+    MarkerKind,
+    MemoryKind,
+    SlotFlag,
+    StreamKind,
+    ValueOperation,
+)
 from streamsan.vocabulary import OperationKind as Kind
 
 # Thousands of programs for each kind of edge.
@@ -59,7 +68,13 @@ def _disagreements() -> Iterator[str]:
     for number in range(CLOSURE_PROGRAMS):
         trace, reference = _closed(number)
         yield from closure_differences(reference, analyse(trace))
-    for make in (wait_in_a_child, wait_for_a_destroyed_event, wait_for_a_value):
+    for make in (
+        wait_in_a_child,
+        wait_for_a_destroyed_event,
+        wait_for_a_value,
+        a_word_that_is_polled,
+        orders_of_opencl,
+    ):
         trace, wanted = make()
         found = {(fact.code, fact.operation.sequence) for fact in analyse(trace).facts}
         if found != wanted:
@@ -130,6 +145,80 @@ def wait_for_a_value() -> tuple[Trace, set[tuple[int, int]]]:
     ):
         add(Kind.STREAM_MEMORY_OP, stream=stream, detail=detail, references=(MemoryReference(0x2000, 1, 0, mode),))
     add(Kind.FREE, detail=FreeClass.ASYNC, stream=11, references=(memory,))
+    return builder.finish(), set()
+
+
+def a_word_that_is_polled() -> tuple[Trace, set[tuple[int, int]]]:
+    """A kernel awaits a flag that is set behind what it reads."""
+    builder = TraceBuilder("word")
+    thread = builder.thread(0, "main")
+
+    def add(kind: Kind, **fields: int | tuple[MemoryReference, ...]) -> int:
+        return builder.append(kind, thread=thread, api="call", **fields)  # type: ignore[arg-type]
+
+    for stream in (10, 11):
+        add(Kind.STREAM_CREATE, object=stream, detail=StreamKind.NON_BLOCKING)
+    for address in (0x1000, 0x2000):
+        add(Kind.ALLOC, detail=MemoryKind.PLAIN, references=(MemoryReference(address, 64),))
+    for address in (0x1000, 0x2000):
+        add(Kind.LAUNCH, stream=10, references=(MemoryReference(address, 4, 0, AccessMode.WRITE),))
+    data = MemoryReference(0x1000, 4, 0, AccessMode.READ)
+    polled = MemoryReference(0x2000, 0, 0, AccessMode.OPAQUE, SlotFlag.ATOMIC)
+    add(Kind.LAUNCH, stream=11, references=(data, polled))
+    return builder.finish(), set()
+
+
+def orders_of_opencl() -> tuple[Trace, set[tuple[int, int]]]:
+    """Each order of an out-of-order queue, of callbacks and of frees that wait, in turn."""
+    builder = TraceBuilder("queue", "opencl")
+    threads = [builder.thread(0, "main"), builder.thread(0, "callbacks")]
+    queue = 1000
+
+    def add(kind: Kind, thread: int = 0, **fields: object) -> int:
+        return builder.append(kind, thread=threads[thread], api="call", **fields)  # type: ignore[arg-type]
+
+    def kernel(address: int, event: int = 0) -> None:
+        add(Kind.LAUNCH, stream=queue, references=(MemoryReference(address, 4, 0, AccessMode.WRITE),))
+        if event:
+            add(Kind.EVENT_CREATE, object=event)
+            add(Kind.EVENT_RECORD, object=event, stream=queue)
+
+    def free(address: int, family: FreeClass = FreeClass.CL_SVM, thread: int = 0, key: int = 0) -> None:
+        add(Kind.FREE, thread, detail=family, references=(MemoryReference(address, key),))
+
+    add(Kind.STREAM_CREATE, object=queue, detail=StreamKind.OUT_OF_ORDER)
+    memory = [0x1000 * number for number in range(1, 8)]
+    for address in (*memory[:5], memory[6]):
+        add(Kind.ALLOC, detail=MemoryKind.SVM, references=(MemoryReference(address, 64),))
+    kernel(memory[0])
+    add(Kind.STREAM_SYNCHRONIZE, stream=queue)
+    free(memory[0])
+    kernel(memory[1])
+    add(Kind.QUEUE_MARKER, stream=queue, detail=MarkerKind.ALL_BEFORE)
+    add(Kind.EVENT_CREATE, object=500)
+    add(Kind.EVENT_RECORD, object=500, stream=queue)
+    add(Kind.EVENT_SYNCHRONIZE, object=500)
+    free(memory[1])
+    kernel(memory[2])
+    kernel(memory[6])
+    add(Kind.QUEUE_MARKER, stream=queue, detail=MarkerKind.BARRIER_ALL)
+    kernel(0x9000)  # right behind the barrier, on its branch
+    both = tuple(MemoryReference(memory[each], 4, 0, AccessMode.WRITE) for each in (2, 6))
+    add(Kind.LAUNCH, stream=queue, references=both)
+    add(Kind.STREAM_SYNCHRONIZE, stream=queue)
+    kernel(memory[3], event=501)
+    add(Kind.EVENT_CALLBACK, object=501, address=71)
+    add(Kind.HOST_ACQUIRE, 1, object=71, detail=EdgeClass.CONTRACT)
+    free(memory[3], thread=1)
+    add(Kind.HOST_RELEASE, 1, object=71, detail=EdgeClass.CONTRACT)
+    kernel(memory[4])
+    free(memory[4], FreeClass.CL_SVM_BLOCKING)
+    add(Kind.ALLOC, detail=MemoryKind.HOST_HEAP, references=(MemoryReference(memory[5], 64),))
+    add(Kind.ALLOC, detail=MemoryKind.CL_BUFFER, references=(MemoryReference(memory[5], 64),))
+    kernel(memory[5])
+    free(memory[5], FreeClass.CL_RELEASE, key=72)
+    add(Kind.HOST_ACQUIRE, 1, object=72, detail=EdgeClass.CONTRACT)
+    free(memory[5], FreeClass.HOST_HEAP, thread=1)
     return builder.finish(), set()
 
 

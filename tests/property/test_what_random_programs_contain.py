@@ -15,11 +15,16 @@ NEVER = frozenset({
     # Not of an order that the oracle decides: other rules, other parts of a trace, other platforms.
     "CaptureMode.GLOBAL", "CaptureMode.THREAD_LOCAL", "EdgeClass.OBSERVED", "HandleKind.CONTEXT", "HandleKind.EVENT",
     "HandleKind.GRAPH", "HandleKind.STREAM", "MemoryKind.CL_BUFFER", "MemoryKind.SVM", "OperationKind.FORK",
-    "OperationKind.LAUNCH_ACCESSES", "OperationKind.MAIN_END",
+    "OperationKind.LAUNCH_ACCESSES", "OperationKind.NODE_ACCESSES", "OperationKind.MAIN_END",
     "OperationKind.MALFORMED_CALL", "OperationKind.NOT_UNDERSTOOD",
     "OperationKind.POINTER_LOST", "OperationKind.PROCESS_EXIT", "OperationKind.REFERENCES", "OperationKind.ROWS",
     "OperationKind.TEXT", "OperationKind.THREAD_START", "OperationKind.GRAPH_CLONE", "OperationKind.GRAPH_TRIM",
     "FreeClass.POOL_BLOCK", "MemoryKind.POOL_BLOCK",
+    # OpenCL's: test_out_of_order_queues.py has random programs of its queues.
+    "ContextKind.CL", "FreeClass.CL_RELEASE", "FreeClass.CL_SVM", "FreeClass.CL_SVM_BLOCKING", "FreeClass.CL_UNMAP",
+    "HandleKind.COMMAND_BUFFER", "HandleKind.KERNEL", "HandleKind.PROGRAM", "HandleKind.SAMPLER",
+    "HandleKind.SUB_BUFFER", "MemoryKind.CL_MAPPED", "OperationKind.EVENT_CALLBACK", "OperationKind.QUEUE_MARKER",
+    "StreamKind.OUT_OF_ORDER",
     # Not yet.
     "HandleKind.POOL", "MemoryKind.DEVICE_SYMBOL", "MemoryKind.HOST_STATIC", "NodeKind.HOST", "NodeKind.OPAQUE",
     "NodeKind.STREAM_MEMORY_OP", "OperationKind.HANDLE_CREATE", "OperationKind.HANDLE_USE", "OperationKind.PEER_ENABLE",
@@ -36,7 +41,7 @@ TOGETHER = (
     "legacy stream of several threads", "per-thread streams of several threads",
     "AutoFreeOnLaunch",
     "AutoFreeOnLaunch with a consumer on another stream", "use by another graph's node",
-    "memory that two graphs use", "value write", "strided", "atomic",
+    "memory that two graphs use", "value write", "strided", "atomic", "bounded",
     "failed call",
 )  # fmt: skip
 """what is told of several operations together"""

@@ -1,4 +1,8 @@
-"""Scenarios of synthetic calls, recorded by the CUDA recorder in a program of its own, under sanitizers."""
+"""Scenarios of synthetic calls, recorded in a program of their own.
+
+Under sanitizers it is linked with the recorder's sources, and sees what the recorder holds inside. Without, scenarios
+that need not see that are recorded by the installed recorder, which takes a tenth of the time to compile.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,11 @@ from pathlib import Path
 import pytest
 from trace_writer_driver import CORE, ENVIRONMENT, NATIVE, build, run
 
+from fake_device import FakeDevice
 from streamsan.analysis.checked import Checked
 from streamsan.analysis.traces import analyse_trace
 from streamsan.findings.finding import Severity
+from streamsan.recorder.injection import recorder_library
 from streamsan.trace import Trace
 from streamsan.trace.reader import read
 from streamsan.trace.references import Reference
@@ -23,7 +29,17 @@ from streamsan.vocabulary import OperationKind, SlotFlag
 
 FAKE_DRIVER = " ".join(f"recorder/tests/fake/{name}.cpp" for name in ("tool", "model", "driver_*"))
 HOST = " ".join(f"recorder/host/{name}.cpp" for name in ("access_notes", "fault_chain", "host_memory", "protection"))
-UNITS = (f"recorder/cuda/*.cpp {HOST} recorder/accesses/*.cpp", *CORE, f"{FAKE_DRIVER} recorder/tests/recorded/*.cpp")
+SCENARIOS = " ".join(
+    f"recorder/tests/recorded/{name}.cpp"
+    for name in ("main", "linked_recorder", "code", "core", "graphs", "shapes", "work")
+)
+UNITS = (
+    f"recorder/cuda/*.cpp {HOST} recorder/accesses/*.cpp",
+    "recorder/sites/modules.cpp",
+    *CORE,
+    f"{FAKE_DRIVER} {SCENARIOS}",
+)
+LOADED = " ".join(f"recorder/tests/recorded/{name}.cpp" for name in ("main", "loaded_recorder", "code", "shapes"))
 GRAPHS = (NATIVE / "recorder/tests/recorded/graphs.cpp").read_text()
 OF_THE_PROCESS = {
     *(OperationKind.THREAD_START, OperationKind.MAIN_BEGIN),
@@ -66,11 +82,20 @@ class Scenarios:
     program: Path
     family: str
     folder: Path
+    device: FakeDevice | None = None
+    """whose driver loads the installed recorder; None: the recorder is linked"""
 
     def record(self, name: str, settings: str = "") -> tuple[Path, str]:
         """Record a scenario; return the file, and what was printed."""
         path = self.folder / f"{name}.sst"
-        return path, run(self.program, self.family, name, path, settings)
+        environment: dict[str, str] = {}
+        if self.device:
+            driver = self.device.older_driver if name.startswith("older_driver") else self.device.driver
+            libraries = Path(self.device.driver).parent
+            settings = f"cupti={libraries}\n{settings}"
+            environment["LD_LIBRARY_PATH"] = f"{Path(driver).parent}:{libraries}"
+            environment["CUDA_INJECTION64_PATH"] = str(recorder_library())
+        return path, run(self.program, self.family, name, path, settings, environment=environment)
 
     def trace(self, name: str, settings: str = "") -> Trace:
         """Record a scenario and read it back."""
@@ -88,9 +113,10 @@ class Scenarios:
 
     def names(self, symbols: Sequence[str]) -> list[str]:
         """Return what the recorder reads in symbols of kernels: label|typed|one character for each parameter."""
+        command = [self.program, "symbols", "names", self.folder / "names.sst"]
         said = subprocess.run(
-            [self.program, "names"], input="\n".join(symbols) + "\n", capture_output=True, text=True, check=True,
-            env=ENVIRONMENT, timeout=60,
+            command, input="\n".join(symbols) + "\n", capture_output=True, text=True, check=True, env=ENVIRONMENT,
+            timeout=60,
         )  # fmt: skip
         assert said.stderr == ""
         return said.stdout.splitlines()
@@ -103,8 +129,17 @@ def _operations(trace: Trace) -> Iterator[Recorded]:
 
 
 def scenarios(folders: pytest.TempPathFactory, sanitizer: str, family: str) -> Scenarios:
-    """Compile the program under a sanitizer, once for all families."""
+    """Compile the program with the recorder, under a sanitizer, once for all families."""
     return Scenarios(build(folders, sanitizer, UNITS), family, folders.mktemp(f"{family}_{sanitizer}"))
+
+
+def scenarios_in_all_ways(request: pytest.FixtureRequest, folders: pytest.TempPathFactory, family: str) -> Scenarios:
+    """The same under the sanitizer that is a fixture's parameter; with `plain` the installed recorder records."""
+    if request.param != "plain":
+        return scenarios(folders, request.param, family)
+    device: FakeDevice = request.getfixturevalue("fake_device")
+    program = build(folders, "plain", [LOADED], [device.driver])
+    return Scenarios(program, family, folders.mktemp(f"{family}_plain"), device)
 
 
 # -- what the scenarios of graphs say of themselves -----------------------------------------------

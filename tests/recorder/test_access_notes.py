@@ -13,7 +13,7 @@ from streamsan.recorder.accesses import PATCH
 
 @pytest.mark.parametrize("sanitizer", ["plain", UNDER_SANITIZERS[0]])
 def test_notes_become_ranges_and_rows(sanitizer: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    units = ["recorder/tests/accesses_driver.cpp", "recorder/accesses/*.cpp"]
+    units = ["recorder/tests/accesses_driver.cpp recorder/accesses/*.cpp"]
     program = build(tmp_path_factory, sanitizer, units)
     for seed in range(1, 4):
         run(program, seed)

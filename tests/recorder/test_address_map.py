@@ -8,6 +8,6 @@ from trace_writer_driver import UNDER_SANITIZERS, build, run
 
 @pytest.mark.parametrize("sanitizer", UNDER_SANITIZERS)
 def test_map_of_addresses(sanitizer: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    program = build(tmp_path_factory, sanitizer, ["recorder/tests/memory_driver.cpp", "recorder/memory/*.cpp"])
+    program = build(tmp_path_factory, sanitizer, ["recorder/tests/memory_driver.cpp recorder/memory/*.cpp"])
     for seed in range(1, 6):
         run(program, seed)

@@ -40,10 +40,10 @@ class Builder:
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
         self.options = [*WARNINGS, "-std=c++20", *options]
-        # The library is one translation unit, as in the package's build.
+        # The library is one translation unit, as in the package's build; the probe reads the same headers.
         unit = folder / "sites.cc"
-        unit.write_text("".join(f'#include "{source}"\n' for source in sources()))
-        self.compile("libprobe.so", str(unit), "probe.cpp", "-fPIC", "-shared")
+        unit.write_text("".join(f'#include "{source}"\n' for source in (*sources(), PROGRAMS / "probe.cpp")))
+        self.compile("libprobe.so", str(unit), "-fPIC", "-shared")
 
     def compile(self, target: str, *arguments: str) -> Path:
         """Arguments that name a program's source or a library of this folder are completed to paths."""
@@ -106,7 +106,7 @@ CHAINS = {
 }
 
 
-IN_DEPTH = ("frame pointers", "a driver with tables")
+IN_DEPTH = ("frame pointers", "a driver with tables", "unoptimised")
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,7 @@ import pytest
 from trace_writer_driver import NATIVE, UNDER_SANITIZERS, build, run
 
 DRIVER = NATIVE / "recorder/tests/host_driver.cpp"
-UNITS = (
-    "recorder/tests/host_driver.cpp",
-    "recorder/host/protection.cpp recorder/host/fault_chain.cpp",
-)
+UNITS = ("recorder/tests/host_driver.cpp recorder/host/protection.cpp recorder/host/fault_chain.cpp",)
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="a fault tells its mode on x86-64")
 

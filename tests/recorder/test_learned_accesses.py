@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from trace_writer_driver import UNDER_SANITIZERS, build, run
 
-UNITS = ["recorder/tests/learned_driver.cpp", "recorder/cuda/learned_accesses.cpp", "recorder/memory/*.cpp"]
+UNITS = ["recorder/tests/learned_driver.cpp recorder/cuda/learned_accesses.cpp recorder/memory/*.cpp"]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("sanitizer", ["plain", UNDER_SANITIZERS[0]])
 def test_what_is_trusted(sanitizer: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     run(build(tmp_path_factory, sanitizer, UNITS))

@@ -64,3 +64,8 @@ def test_only_errors_and_warnings_are_loud(bench: ModuleType, tmp_path: Path) ->
 def test_a_checkout_of_another_name_is_refused_in_one_line(bench: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="no table of this name"):
         list(bench.listed([tmp_path]))
+
+
+def test_what_the_recorder_says_is_no_output_of_the_program(bench: ModuleType) -> None:
+    assert bench._program_lines("one\nstreamsan: said\ntwo") == "one\ntwo"
+    assert bench._program_lines("a line without endstreamsan: nothing recorded\n") == "a line without end"

@@ -1,4 +1,4 @@
-"""What the recorder reads of machine code: kernels that copy tensors, and calls of the driver's own functions."""
+"""What the recorder reads of machine code: kernels that copy tensors, calls of the driver's functions, variables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def image(sections: dict[str, bytes]) -> bytes:
 
 @pytest.fixture(scope="module", params=["plain", pytest.param("address", marks=pytest.mark.deep)])
 def driver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory, request.param, ["recorder/tests/cubin_driver.cpp", "recorder/cuda/cubin.cpp"])
+    return build(tmp_path_factory, request.param, ["recorder/tests/cubin_driver.cpp recorder/cuda/cubin.cpp"])
 
 
 def copiers(driver: Path, content: bytes, folder: Path) -> list[str] | None:
@@ -107,3 +107,26 @@ def test_damaged_symbols(driver: Path, tmp_path: Path) -> None:
     whole = image({".text.kernel": OTHER, **symbols(("kernel", 1), ("cudaGraphSetConditional", 0))})
     for size in range(0, len(whole), 7):
         assert not calls(driver, whole[:size], "cudaGraphSetConditional", tmp_path)
+
+
+COMPILED = Path(__file__).parents[1] / "machine_code"
+
+
+def variables(driver: Path, content: bytes, folder: Path) -> list[str]:
+    path = folder / "image.cubin"
+    path.write_bytes(content)
+    done = subprocess.run([driver, path, "variables", "of"], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1)
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90", "sm_120"])
+def test_variables_in_constant_memory_come_behind_those_that_code_refers_to(
+    driver: Path, architecture: str, tmp_path: Path
+) -> None:
+    content = (COMPILED / f"constant_kernels.{architecture}.cubin").read_bytes()
+    found = variables(driver, content, tmp_path)
+    assert {"[residual]", "[levels]"} <= set(found[:-3])
+    assert sorted(found[-3:]) == ["[gain]", "[table]", "[taps]"]
+    for size in range(0, len(content), 997):
+        assert set(variables(driver, content[:size], tmp_path)) <= set(found)

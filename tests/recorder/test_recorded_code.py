@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from recorded_scenarios import Scenarios, scenarios
+from recorded_scenarios import Scenarios, scenarios_in_all_ways
 from trace_writer_driver import ENVIRONMENT, UNDER_SANITIZERS
 
 from streamsan.trace import Trace, family
@@ -20,7 +20,7 @@ NAME = re.compile(r"[0-9a-f]{32}")
 
 @pytest.fixture(scope="module", params=["plain", *UNDER_SANITIZERS])
 def compiled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Scenarios:
-    return scenarios(tmp_path_factory, request.param, "code")
+    return scenarios_in_all_ways(request, tmp_path_factory, "code")
 
 
 class Run:

@@ -91,6 +91,7 @@ def test_killed_in_the_middle_of_a_call_leaves_a_prefix(moments: int, fake_devic
         assert length >= 3 * step  # what was committed before the kill is there
 
 
+@pytest.mark.deep
 def test_a_file_size_limit_stops_the_recording_and_not_the_program(fake_device: FakeDevice, tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))

@@ -20,6 +20,7 @@ PROGRAM = """\
 #include <dlfcn.h>
 #include <cstdint>
 #include "runtime.hpp"
+#include "streamsan.h"
 constexpr std::size_t bytes = 1 << 20;
 constexpr fake::Kernel fill("_Z4fillPfi", {8, 4});
 using Word = std::uint64_t;
@@ -32,6 +33,8 @@ int main(int count, char** arguments) {
     cudaMalloc(&shared, bytes);
     cudaMallocAsync(&pooled, bytes, s);
     LAUNCH(fill, s, pooled, 1);
+    char* const block = static_cast<char*>(shared) + bytes / 2;
+    streamsan_hand_out(block, 4096);
     cudaEvent_t ready = nullptr, unused = nullptr;
     cudaEventCreate(&ready);
     cudaEventCreate(&unused);
@@ -78,6 +81,12 @@ int main(int count, char** arguments) {
     LAUNCH(fill, t, shared, 4);
     if (!wrong) cudaStreamSynchronize(t);
     if (!wrong) cudaStreamSynchronize(s);
+    LAUNCH(fill, s, block, 6);
+    streamsan_take_back(block);  // expect: SS105
+    streamsan_hand_out(block, 4096);
+    if (!wrong) cudaStreamSynchronize(s);
+    LAUNCH(fill, t, block, 6);
+    if (!wrong) cudaStreamSynchronize(t);
     cudaFreeAsync(pooled, s);  // expect: SS102
     cudaStreamSynchronize(s);
     cudaStreamSynchronize(t);

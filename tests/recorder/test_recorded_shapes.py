@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from recorded_scenarios import Scenarios, scenarios
+from recorded_scenarios import Scenarios, scenarios_in_all_ways
 from trace_writer_driver import UNDER_SANITIZERS
 
 from streamsan.trace import Trace, family, reader
@@ -25,7 +25,7 @@ NEW_SHAPE_BYTES = 256 << 10
 
 @pytest.fixture(scope="module", params=["plain", *UNDER_SANITIZERS])
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Scenarios:
-    return scenarios(tmp_path_factory, request.param, "shapes")
+    return scenarios_in_all_ways(request, tmp_path_factory, "shapes")
 
 
 def launches(trace: Trace) -> list[OperationView]:
@@ -211,6 +211,22 @@ def test_leftovers_that_are_addresses_come_last_and_have_no_place(recorded: Scen
     assert [reference.address for reference in later[-1].references if reference.address] == [a, a + 8, b]
 
 
+def test_addresses_of_the_host_are_soon_told_no_more_but_numbers_are(recorded: Scenarios) -> None:
+    trace = recorded.trace("host_addresses")
+    by_symbol: dict[str, list[LaunchShape]] = {}
+    for shape in shapes(trace):
+        by_symbol.setdefault(shape.symbol, []).append(shape)
+    padded, inner, counted = (by_symbol[name] for name in ("_Z6paddediiPf", "_Z5inner5Inneri", "_Z7countedmmPf"))
+    assert [shape.not_told for shape in padded] == [()] * 8 + [(ByteRun(16, 24),)] * 92
+    assert {shape.arguments[:16] for shape in padded} == {struct.pack("<i4xQ", 7, 7)}
+    assert len({shape.arguments for shape in padded[8:]}) == 1
+    assert [struct.unpack_from("<Q", shape.arguments, 88)[0] for shape in inner] == list(range(100))
+    assert {shape.not_told for shape in inner} == {()}
+    offsets = [struct.unpack_from("<QQ", shape.arguments) for shape in counted]
+    assert offsets == [((count << 50) + 7, (4 << 20) + 1000 * count) for count in range(100)]
+    assert {shape.not_told for shape in counted} == {()}
+
+
 def test_arguments_that_come_back_are_kept(recorded: Scenarios) -> None:
     trace = recorded.trace("tiles")
     tiles = [*range(700), *range(700), *range(700, 1400), *range(700, 1400)]
@@ -253,16 +269,13 @@ def test_shapes_move_to_the_next_file(recorded: Scenarios) -> None:
         assert {trace.launch_shapes[int(number)].symbol for number in ids[:100]} == {SCALE}
 
 
-def test_kernel_nodes_of_graphs_have_shapes(tmp_path_factory: pytest.TempPathFactory) -> None:
-    graphs = scenarios(tmp_path_factory, "plain", "graphs")
-    for name in ("all_nodes", "set_to_new_pointer_right", "enabled_again_wrong"):
-        trace = graphs.trace(name)
-        kinds = (OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
-        nodes = [view for view in iterate(trace) if view.kind in kinds]
-        for view in nodes:
-            shape = trace.launch_shapes[view.shape]
-            assert bool(shape.symbol) == (view.detail == NodeKind.KERNEL)
-            assert {place.reference for place in shape.places} == set(
-                range(len(view.references) if shape.symbol else 0)
-            )
-        assert any(view.shape for view in nodes)
+def test_kernel_nodes_of_graphs_have_shapes(recorded: Scenarios) -> None:
+    trace = recorded.trace("nodes_of_graphs")
+    kinds = (OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
+    nodes = [view for view in iterate(trace) if view.kind in kinds]
+    for view in nodes:
+        shape = trace.launch_shapes[view.shape]
+        assert bool(shape.symbol) == (view.detail == NodeKind.KERNEL)
+        assert {place.reference for place in shape.places} == set(range(len(view.references) if shape.symbol else 0))
+    told = [trace.launch_shapes[view.shape].arguments for view in nodes if view.shape]
+    assert sorted(told) == [scaled(7)] * 2 + [scaled(8)] * 2

@@ -141,7 +141,7 @@ def test_findings_of_a_redacted_recording_are_the_same(fake_device: FakeDevice, 
 
 def test_a_file_that_cannot_be_redacted_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "a.sst"
-    metadata = {"process": os.getpid(), "command": ["app", "--password=hunter2"]}
+    metadata = {"process": os.getppid(), "command": ["app", "--password=hunter2"]}
     TraceWriter(path, origin="recording", metadata=metadata).abandon()
     done = complete([str(path)], 0.0, source=True, redaction=REDACTION)
     assert done.files == []

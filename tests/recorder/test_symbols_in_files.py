@@ -115,11 +115,11 @@ def test_a_file_with_something_behind_its_last_segment_is_left_alone(tmp_path: P
 
 def test_a_file_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.sst"
-    recording(path, close=False, metadata={"process": os.getpid()})
+    recording(path, close=False, metadata={"process": os.getppid()})
     content = path.read_bytes()
     assert add_symbols(path, say) == 0
     assert path.read_bytes() == content
-    recording(path, metadata={"process": os.getpid()})
+    recording(path, metadata={"process": os.getppid()})
     assert add_symbols(path, say) == 3
 
 

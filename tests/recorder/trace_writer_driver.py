@@ -6,7 +6,7 @@ import fcntl
 import os
 import subprocess
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -32,13 +32,13 @@ UNDER_SANITIZERS = [pytest.param(name, marks=pytest.mark.deep) for name in ("add
 ENVIRONMENT = os.environ | {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1", "LC_ALL": "C"}
 
 
-CORE = ("recorder/trace_writer/*.cpp", "recorder/memory/*.cpp")
+CORE = ("recorder/trace_writer/*.cpp", "recorder/memory/*.cpp recorder/run/*.cpp")
 """what every platform's recorder is made on"""
 WRITER_SOURCES = ("recorder/tests/writer_driver.cpp", "recorder/trace_writer/*.cpp")
 
 
-def build(folders: pytest.TempPathFactory, sanitizer: str, units: Sequence[str]) -> Path:
-    """Link `units` with a sanitizer.
+def build(folders: pytest.TempPathFactory, sanitizer: str, units: Sequence[str], libraries: Sequence[str] = ()) -> Path:
+    """Link `units` with a sanitizer, and with the files of shared libraries.
 
     A unit is one pattern below `native/`, or several with spaces between: its files are compiled together, as the
     package's own build does it, once for all programs of a test run. Skips where the compiler has no such sanitizer.
@@ -47,14 +47,14 @@ def build(folders: pytest.TempPathFactory, sanitizer: str, units: Sequence[str])
         pytest.skip("no C++ compiler")
     base = folders.getbasetemp()
     shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    program = _built(shared / f"native_{sanitizer}", sanitizer, tuple(units))
+    program = _built(shared / f"native_{sanitizer}", sanitizer, tuple(units), tuple(libraries))
     if program is None:
         pytest.skip(f"the compiler has no {sanitizer} sanitizer")
     return program
 
 
 @cache
-def _built(folder: Path, sanitizer: str, units: tuple[str, ...]) -> Path | None:
+def _built(folder: Path, sanitizer: str, units: tuple[str, ...], libraries: tuple[str, ...]) -> Path | None:
     assert COMPILER
     compiler = [
         COMPILER,
@@ -89,7 +89,7 @@ def _built(folder: Path, sanitizer: str, units: tuple[str, ...]) -> Path | None:
             objects = list(pool.map(compiled, units))
         program = Path(mkdtemp(prefix="program_", dir=folder)) / "program"
         # The recorder and the tests look functions of a driver up by name.
-        subprocess.run([*compiler, *objects, "-o", program, "-rdynamic", "-ldl"], check=True)
+        subprocess.run([*compiler, *objects, *libraries, "-o", program, "-rdynamic", "-ldl"], check=True)
     return program
 
 
@@ -102,10 +102,11 @@ def _available(compiler: Sequence[str], folder: Path) -> bool:
     return target.exists()
 
 
-def run(program: Path, *arguments: object, status: int = 0) -> str:
+def run(program: Path, *arguments: object, status: int = 0, environment: Mapping[str, str] | None = None) -> str:
     """Run a test program and return its output. Whatever a sanitizer says is a failure."""
+    variables = ENVIRONMENT | dict(environment or {})
     result = subprocess.run(
-        [program, *map(str, arguments)], capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=120
+        [program, *map(str, arguments)], capture_output=True, text=True, check=False, env=variables, timeout=120
     )
     assert result.stderr == ""
     assert result.returncode == status

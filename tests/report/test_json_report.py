@@ -98,6 +98,7 @@ def test_the_summary_counts() -> None:
             "macros_not_read": [],
             "files_stopped_early": [],
             "files_not_understood": [],
+            "calls_reached": 0,
             "calls_not_reached": [],
             "recordings_not_whole": [],
             "sources_not_found": [],

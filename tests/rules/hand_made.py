@@ -20,6 +20,7 @@ class HandMade:
     read_kernels: tuple[int, ...] = ()
     talkers: tuple[int, ...] = ()
     seen_launches: tuple[int, ...] = ()
+    constants: tuple[str, ...] = ()
     source_lines: dict[str, dict[int, str]] = field(default_factory=dict)
     of_libraries: tuple[int, ...] = ()
     sites: list[Site] = field(default_factory=lambda: [Site("", 0)])
@@ -28,8 +29,8 @@ class HandMade:
     def site(self, number: int) -> Site:
         return self.sites[number] if 0 <= number < len(self.sites) else self.sites[0]
 
-    def is_of_library(self, number: int) -> bool:
-        return number in self.of_libraries
+    def library_of(self, number: int) -> str:
+        return "libcufft.so.12" if number in self.of_libraries else ""
 
     def at(self, line: int, label: str = "", file: str | None = None, column: int = 5) -> int:
         self.sites.append(Site(self.path if file is None else file, line, column, line, column + 9, "main", "", label))

@@ -9,7 +9,7 @@ from hand_made import HandMade
 
 from streamsan.findings.finding import Finding
 from streamsan.order.facts import AllocationFact, Fact
-from streamsan.rules.names_in_lines import MEMORY, STREAM, name_in_line
+from streamsan.rules.names_in_lines import MEMORY, STREAM, event_in_line, name_in_line
 from streamsan.rules.pipeline import findings_of
 from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind, RelatedRole
 
@@ -65,6 +65,63 @@ def test_names_of_streams() -> None:
     text = "C(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));"
     assert name_in_line("a.cu", text, STREAM, inner=False) == "side"
     assert name_in_line("a.cu", text, MEMORY, inner=False) == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "name"),
+    [
+        ("a.c", "    cl_mem frames = clCreateBuffer(context, CL_MEM_READ_WRITE, n, NULL, &status);", "frames"),
+        ("a.c", "p->acc[1] = clCreateBuffer(p->c, CL_MEM_READ_ONLY, n, NULL, &e); OK(e);", "p->acc[1]"),
+        ("a.c", "float *table = (float *)clSVMAlloc(context, CL_MEM_READ_WRITE, n, 0);", "table"),
+        ("a.c", "if ((view = clEnqueueMapBuffer(q, b, CL_TRUE, CL_MAP_READ, 0, n, 0, 0, 0, &e)) == 0)", "view"),
+        ("a.c", "    *buffer = clCreateBuffer(context, 0, n, NULL, &status);", ""),
+        ("a.c", "return clCreateBuffer(context, 0, n, NULL, &status);", ""),
+        ("a.c", "if (size == clCreateBuffer(context, 0, n, NULL, &status))", ""),
+        ("a.cpp", "cl::Buffer weights(context, CL_MEM_READ_ONLY, n);", "weights"),
+        ("a.cpp", "auto weights = std::make_unique<cl::Buffer>(context, CL_MEM_READ_ONLY, n);", ""),
+        ("a.py", "        self.total = cl.Buffer(self.ctx, cl.mem_flags.READ_WRITE, 4 * BATCH)", "self.total"),
+        ("a.py", "seeds = cl.svm_empty(ctx, cl.svm_mem_flags.READ_WRITE, RAYS, np.int32)", "seeds"),
+        ("a.py", "view, event = cl.enqueue_map_buffer(queue, bins, flags, 0, (BINS,), np.int32)", "view"),
+        ("a.py", "first, second = cl.Buffer(ctx, flags, 4), cl.Buffer(ctx, flags, 4)", ""),
+        ("a.py", "use(cl.Buffer(ctx, flags, 4), size=4)", ""),
+    ],
+)
+def test_names_of_memory_in_opencl(file: str, text: str, name: str) -> None:
+    assert name_in_line(file, text, MEMORY, inner=False) == name
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "name"),
+    [
+        ("a.c", "s.copies = clCreateCommandQueueWithProperties(s.context, device, NULL, &e);", "s.copies"),
+        ("a.cpp", "cl::CommandQueue copies(context, device);", "copies"),
+        ("a.py", "copies = cl.CommandQueue(context)", "copies"),
+        ("a.py", "copies, compute = cl.CommandQueue(context), cl.CommandQueue(context)", ""),
+    ],
+)
+def test_names_of_queues(file: str, text: str, name: str) -> None:
+    assert name_in_line(file, text, STREAM, inner=False) == name
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "name"),
+    [
+        ("a.c", "    OK(clEnqueueWriteBuffer(q, b, CL_FALSE, 0, n, in, 0, NULL, &written));", "written"),
+        ("a.c", "clEnqueueNDRangeKernel(q, k, 1, 0, &n, 0, 1, &written, &p->done[i]);  // then", "p->done[i]"),
+        ("a.c", "clEnqueueNDRangeKernel(q, k, 1, 0, &n, 0, 1, &written, NULL);", ""),
+        ("a.c", "m = clEnqueueMapBuffer(q, b, CL_FALSE, CL_MAP_READ, 0, n, 0, NULL, &mapped, &status);", ""),
+        ("a.cpp", "queue_.enqueueWriteBuffer(in_, CL_FALSE, 0, n, host, nullptr, &sent);", "sent"),
+        ("a.py", "    uploaded = cl.enqueue_copy(upload, signal, samples, is_blocking=False)", "uploaded"),
+        ("a.py", "view, mapped = cl.enqueue_map_buffer(queue, b, flags, 0, (n,), np.int32)", "mapped"),
+        ("a.py", "done = self.step(self.queue, (n,), None, a, b)", "done"),
+        ("a.py", "done = self.step(queue, field.shape, None, a, b)", "done"),
+        ("a.py", "total = sum(values, start)", ""),
+        ("a.py", "energy = cl_array.sum(signal, queue=queue)", ""),
+        ("a.py", "cl.enqueue_copy(queue, a, b)", ""),
+    ],
+)
+def test_events_of_commands(file: str, text: str, name: str) -> None:
+    assert event_in_line(file, text) == name
 
 
 LINES = {

@@ -249,6 +249,9 @@ def test_what_an_installed_library_does_at_exit_is_a_note() -> None:
     assert {each.severity for each in findings_of(names, facts)} == {Severity.WARNING}
     names.of_libraries = (call.site, release.site)
     assert {each.severity for each in findings_of(names, facts)} == {Severity.NOTE}
+    facts[0] = replace(facts[0], count=12)
+    messages = [each.message for each in findings_of(names, facts) if each.code == "SS207"]
+    assert messages == ["`cuMemFree` and 11 other calls run after main has ended, made by libcufft.so.12 itself"]
 
 
 def test_a_library_that_gives_up_a_context_inside_main_is_warned_of() -> None:

@@ -11,7 +11,7 @@ from streamsan.trace import Site
 from streamsan.trace.function_names import same_function, short_name
 from streamsan.trace.layout import SLOT
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
-from streamsan.trace.own_code import is_own_module, is_own_source
+from streamsan.trace.own_code import is_own_module, is_own_source, library_name
 from streamsan.trace.store import MemorySlots
 from streamsan.trace.symbols import Address, Frame
 from streamsan.trace.trace import UNKNOWN_SITE, Trace
@@ -184,6 +184,7 @@ def test_the_sites_of_other_traces_stay_as_they_are() -> None:
         ("/workspace/cuda/include_me/a.cu", True),
         ("/home/u/python3/a.py", True),
         ("<frozen importlib._bootstrap>", False),
+        ("<generated: 'pyopencl invoker for 'blend'-af6d'>", False),
         ("/usr/lib/python3.11/asyncio/base_events.py", False),
         ("/opt/conda/lib/python3.12/site-packages/cupy/_core/core.pyx", False),
         ("/usr/lib/python3/dist-packages/numba/x.py", False),
@@ -255,16 +256,32 @@ LIBRARY_AT_EXIT = (native(RUNTIME, 5), native(LIBRARY, 0x80), native(LIBC, 0x88)
 @pytest.mark.parametrize("caller", [native(LIBC, 0x98), native(APP, 0x30), native(APP, 0x70)], ids=repr)
 def test_what_a_library_calls_at_exit_is_its_own_call(caller: Site) -> None:
     trace = trace_of(*LIBRARY_AT_EXIT, caller, symbols=SYMBOLS)
-    assert trace.is_of_library(len(trace.sites) - 1)
+    assert trace.library_of(len(trace.sites) - 1) == "torch"
 
 
 @pytest.mark.parametrize("destructor", [native(APP, 0x30), native(APP, 0x70), Site("/home/u/train.py", 3)], ids=repr)
 def test_what_own_code_calls_at_exit_is_not_a_librarys(destructor: Site) -> None:
     trace = trace_of(native(RUNTIME, 5), native(LIBRARY, 0x80), destructor, *LIBRARY_AT_EXIT[2:], symbols=SYMBOLS)
-    assert not trace.is_of_library(len(trace.sites) - 1)
+    assert trace.library_of(len(trace.sites) - 1) == ""
 
 
 def test_a_library_that_own_code_calls_makes_no_call_by_itself() -> None:
     trace = trace_of(native(LIBRARY, 0x80), native(APP, 0x30), symbols=SYMBOLS)
-    assert not trace.is_of_library(len(trace.sites) - 1)
-    assert not trace.is_of_library(0)
+    assert trace.library_of(len(trace.sites) - 1) == ""
+    assert trace.library_of(0) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/opt/venv/lib/python3.12/site-packages/cupy/cuda/memory.cpython-312-x86_64-linux-gnu.so", "cupy"),
+        ("/opt/venv/lib/python3.12/site-packages/nvidia/cu13/lib/libcufft.so.12", "libcufft.so.12"),
+        ("/usr/lib/python3/dist-packages/rmm/mr.py", "rmm"),
+        ("/usr/lib/python3.12/threading.py", ""),
+        ("/usr/lib/x86_64-linux-gnu/libcuda.so.580.65.06", ""),
+        ("/usr/bin/python3.12", ""),
+        ("<frozen importlib>", ""),
+    ],
+)
+def test_names_of_libraries(path: str, name: str) -> None:
+    assert library_name(path) == name

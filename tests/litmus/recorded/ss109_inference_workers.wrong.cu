@@ -83,7 +83,7 @@ class Worker {
   }
   void post(const Job& j) { queue_.post(j); }
   void join() { thread_.join(); }
-  ~Worker() { cudaStreamDestroy(stream_); }
+  ~Worker() { cudaStreamSynchronize(stream_); cudaStreamDestroy(stream_); }
 
  private:
   void loop() {
@@ -96,7 +96,6 @@ class Worker {
       outputLayer<<<kRows, kHidden, 0, stream_>>>(args);  // expect: SS109
       CK(cudaGetLastError());
     }
-    CK(cudaStreamSynchronize(stream_));
   }
   float* slice_;
   cudaStream_t stream_{};

@@ -72,6 +72,7 @@ STRUCTURES = [
 ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("family", families(GRAPH_APIS))
 def test_every_call_with_known_arguments(family: list[Api]) -> None:
     check_apis(family, takes_known_arguments)

@@ -17,6 +17,7 @@ from execution_oracle.program import LEGACY, NOT_READY, PER_THREAD, Op, Program
 from execution_oracle.teardown_choices import TeardownChoices
 from execution_oracle.unknown_choices import UnknownChoices
 from streamsan.trace import Reference
+from streamsan.trace.reference_bounds import Bounds
 from streamsan.vocabulary import (
     AccessMode,
     ContextKind,
@@ -204,10 +205,19 @@ class Choices:
         flags = 0
         sort = (number + number // 8) % 5
         if not size and sort:
-            flags = SlotFlag.TOUCHES | (SlotFlag.ATOMIC if sort == 4 else 0)
+            # What may be anything is not known to be atomic; both together say that a kernel polls a word.
+            atomic = sort == 4 and mode is not AccessMode.OPAQUE
+            flags = SlotFlag.TOUCHES | (SlotFlag.ATOMIC if atomic else 0)
         if size and number // 8 % 6 == 0:
             flags = SlotFlag.STRIDED
         return Reference(allocation.base + offset, min(size, allocation.size - offset), generation, mode, flags)
+
+    def of_kernel(self, allocation: Allocation, number: int, mode: AccessMode) -> Reference:
+        """A kernel's reference: it may be known outside of which bytes nothing is touched."""
+        found = self.reference(allocation, number, mode)
+        # What is surely touched lies within the bounds.
+        others = (Bounds(-0x40, 0x20),) if found.flags else (Bounds(0x40, 0x80), Bounds(0x20, 0x40))
+        return replace(found, bounds=pick((None, Bounds(0, 0x20), None, Bounds(0, 0x80), *others), number // 3))
 
     def step_alloc(self, thread: int, a: int, b: int, c: int, d: int) -> None:
         base = pick(ADDRESSES, b) + (0x80 if d % 5 == 4 else 0)
@@ -254,9 +264,9 @@ class Choices:
         memory = self.on_device()
         if not memory:
             return
-        references = [self.reference(pick(memory, b), c // 4, pick(MODES, c))]
+        references = [self.of_kernel(pick(memory, b), c // 4, pick(MODES, c))]
         if d % 3 == 0:
-            references.append(self.reference(pick(memory, b // 4 + d), d // 3 + 8, pick(MODES, d + c)))
+            references.append(self.of_kernel(pick(memory, b // 4 + d), d // 3 + 8, pick(MODES, d + c)))
         self.put(Kind.LAUNCH, thread, stream=self.a_stream(a), references=tuple(references))
 
     def step_programmatic(self, thread: int, a: int, b: int, c: int, d: int) -> None:
@@ -268,9 +278,9 @@ class Choices:
         for number in range(2 + c % 3):
             kind = pick(IN_A_ROW, d // 3 + number)
             mine = (b + number * (c // 3)) % len(memory)
-            references = [self.reference(memory[mine], d // 2 + number, pick(MODES, c + number))]
+            references = [self.of_kernel(memory[mine], d // 2 + number, pick(MODES, c + number))]
             if (b + number) % 3:
-                other = self.reference(pick(memory, b // 4 + number), d + number, pick(MODES, d + number))
+                other = self.of_kernel(pick(memory, b // 4 + number), d + number, pick(MODES, d + number))
                 behind = SlotFlag.BEHIND if kind is WaitClass.AT_ONCE and (d + number) % 2 else 0
                 references.append(replace(other, flags=other.flags | behind))
             if kind is WaitClass.AT_ONCE and (a + number) % 5 == 0:

@@ -87,6 +87,8 @@ def _of_reference(op: Op, reference: Reference) -> Iterator[str]:
     yield f"AccessMode.{reference.mode.name}"
     if op.kind is Kind.STREAM_MEMORY_OP:
         yield f"value {reference.mode.name.lower()}"
+    if reference.bounds is not None:
+        yield "bounded"
     if reference.flags & SlotFlag.ATOMIC:
         yield "strided" if op.kind in (Kind.COPY, Kind.MEMSET) else "atomic"
 

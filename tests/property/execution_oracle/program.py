@@ -116,5 +116,7 @@ def listing(program: Program) -> Iterator[str]:
 
 def _reference(reference: Reference) -> str:
     size = f"+{reference.size}" if reference.size else ""
+    if reference.bounds is not None:
+        size = f"[{reference.bounds.begin:#x}, {reference.bounds.end:#x})"
     generation = f"#{reference.generation}" if reference.generation else ""
     return f"{reference.address:#x}{size}{generation}:{reference.mode.name.lower()}/{reference.flags}"

@@ -58,6 +58,18 @@ class Use:
         sure = self.exact or bool(self.reference.flags & SlotFlag.TOUCHES)
         return range(begin, begin + 1 if sure else begin)
 
+    def is_apart_from(self, other: Use) -> bool:
+        """Whether it touches nothing that the other one may touch, as far as both are known."""
+        mine, others = self._limits(), other._limits()
+        return mine is not None and others is not None and (mine.stop <= others.start or others.stop <= mine.start)
+
+    def _limits(self) -> range | None:
+        """The bytes outside of which it touches nothing."""
+        begin, bounds = self.reference.address, self.reference.bounds
+        if self.reference.size and (self.exact or self.host):
+            return range(begin, begin + self.reference.size)
+        return None if bounds is None else range(begin + bounds.begin, begin + bounds.end)
+
     @property
     def settled(self) -> bool:
         """Programs rely on it to be complete when its call returns, though that is not promised."""
@@ -85,6 +97,8 @@ def conflict(later: Use, earlier: Use, allocation: Allocation) -> bool:
         return False  # they may be meant to meet: they poll, and use atomics of the whole system
     if kernels and later.reference.flags & earlier.reference.flags & SlotFlag.ATOMIC:
         return False
+    if later.is_apart_from(earlier):
+        return False
     one, other = later.touched(), earlier.touched()
     return max(one.start, other.start) < min(one.stop, other.stop)
 
@@ -100,6 +114,8 @@ def beside_kernel(host: Use, kernel: Use, allocation: Allocation, recording: boo
     if reference.mode is AccessMode.OPAQUE or allocation.pageable:
         return False, False
     if host.reference.size and end <= reference.address:
+        return False, False
+    if host.is_apart_from(kernel):
         return False, False
     atomic = bool(reference.flags & SlotFlag.ATOMIC)
     if atomic:

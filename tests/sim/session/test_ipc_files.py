@@ -204,6 +204,7 @@ def test_what_is_no_physical_memory() -> None:
         assert driver.cuMemExportToShareableHandle(unshared, kind, 0) == (invalid, None)
 
 
+@pytest.mark.deep
 def test_older_bindings_show_the_bytes_of_a_handle(tmp_path: Path) -> None:
     """With cuda-bindings 12 a handle has an attribute for its bytes, which programs send and set."""
     program = tmp_path / "program.py"

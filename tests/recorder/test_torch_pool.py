@@ -1,0 +1,210 @@
+"""PyTorch's allocator, as a library that stands for it: its blocks are recorded, and judged (SS105, SS303)."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from expectations import Expectations
+from fake_device import FakeDevice, Ran, compile_fake
+from streamsan.order.recordings import NOT_SEEN, NOT_SEEN_BESIDE_BLOCKS
+
+PROGRAM = """\
+#include <cstring>
+#include "torch_allocator.hpp"
+constexpr fake::Kernel fill("_Z4fillPfi", {8, 4});             // fill(float*, int)
+constexpr fake::Kernel sum("_Z3sumPfPKfS1_", {8, 8, 8});       // sum(float*, float const* begin, float const* end)
+constexpr std::size_t bytes = 4096;
+cudaStream_t stream() {
+    cudaStream_t made = nullptr;
+    cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+    return made;
+}
+void prefetch(cudaStream_t main, cudaStream_t side, bool recorded) {
+    for (int step = 0; step < 3; ++step) {
+        void* const batch = torch_alloc(bytes, side);
+        LAUNCH(fill, side, batch, 1);
+        cudaEvent_t ready = nullptr;
+        cudaEventCreate(&ready);
+        cudaEventRecord(ready, side);
+        cudaStreamWaitEvent(main, ready, 0);
+        cudaEventDestroy(ready);
+        LAUNCH(fill, main, batch, 2);
+        if (recorded) torch_record_stream(batch, main);
+        torch_free(batch);  // expect: SS105
+    }
+}
+void beside(cudaStream_t main, cudaStream_t side) {
+    void* const data = torch_alloc(bytes, main);
+    void* const next = torch_alloc(bytes, main);
+    void* const result = torch_alloc(bytes, side);
+    cudaDeviceSynchronize();
+    LAUNCH(sum, side, result, data, static_cast<char*>(data) + bytes);
+    torch_free(next);
+    LAUNCH(fill, main, torch_alloc(bytes, main), 3);
+    cudaStreamSynchronize(side);
+    torch_free(data);
+    torch_free(result);
+}
+cudaGraphExec_t captured(cudaStream_t on, void* block, unsigned pool) {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t made = nullptr;
+    cudaStreamBeginCapture(on, cudaStreamCaptureModeRelaxed);
+    void* const inside = torch_alloc(bytes, on, pool);
+    LAUNCH(fill, on, block, 1);
+    LAUNCH(fill, on, inside, 1);
+    torch_free(inside);
+    cudaStreamEndCapture(on, &graph);
+    cudaGraphInstantiate(&made, graph, 0);
+    cudaGraphDestroy(graph);
+    return made;
+}
+void replay(cudaStream_t main, cudaStream_t side, bool dropped) {
+    void* const input = torch_alloc(bytes, main);
+    cudaGraphExec_t graph = captured(main, input, 1);
+    cudaGraphExec_t second = captured(main, input, 1);  // uses the first one's private blocks again
+    cudaGraphLaunch(graph, main);
+    cudaGraphLaunch(second, main);
+    if (dropped) torch_free(input);
+    void* const other = torch_alloc(bytes, main);
+    LAUNCH(fill, main, other, 3);
+    cudaGraphLaunch(graph, main);  // expect: SS303
+    cudaStreamSynchronize(main);
+    cudaStreamSynchronize(side);
+    cudaGraphExecDestroy(graph);
+    cudaGraphExecDestroy(second);
+}
+int main(int count, char** words) {
+    if (count < 2) return 2;
+    cudaStream_t main = stream(), side = stream();
+    const char* const what = words[1];
+    if (!std::strcmp(what, "prefetch_wrong")) prefetch(main, side, false);
+    if (!std::strcmp(what, "prefetch_right")) prefetch(main, side, true);
+    if (!std::strcmp(what, "beside")) beside(main, side);
+    if (!std::strcmp(what, "replay_wrong")) replay(main, side, true);
+    if (!std::strcmp(what, "replay_right")) replay(main, side, false);
+    cudaDeviceSynchronize();
+    cudaStreamDestroy(main);
+    cudaStreamDestroy(side);
+    return 0;
+}
+"""
+
+
+class Builds:
+    """Builds of the library and the program, each made once."""
+
+    def __init__(self, device: FakeDevice, folder: Path) -> None:
+        self.device = device
+        self.folder = folder
+        source = folder / "uses_torch.cpp"
+        source.write_text(PROGRAM)
+        self.usual = self.library("usual")
+        self.program = device.compiled(source, str(self.usual))
+
+    def library(self, name: str, *flags: str) -> Path:
+        """Return a build of the library."""
+        library = self.folder / name / "libc10_cuda.so"
+        library.parent.mkdir()
+        runtime = str(self.device.folder / "lib64" / "libcudart.so.13")
+        shared = ("-shared", "-fvisibility=hidden", "-Wl,-soname,libc10_cuda.so")
+        compile_fake(library, ["torch_allocator.cpp"], *shared, *flags, runtime)
+        return library
+
+    def stripped(self) -> Path:
+        """Return the library with no more names than others need."""
+        library = self.folder / "stripped" / "libc10_cuda.so"
+        library.parent.mkdir()
+        subprocess.run(["strip", "-s", "-o", library, self.usual], check=True)
+        return library
+
+    def run(self, folder: Path, what: str, library: Path | None = None, **variables: str) -> Ran:
+        """Record the program with a build of the library."""
+        libraries = f"{(library or self.usual).parent}:{self.device.folder / 'lib64'}"
+        environment = {"LD_LIBRARY_PATH": libraries, **variables}
+        return self.device.run(folder, [self.program, what], environment=environment)
+
+
+@pytest.fixture(scope="module")
+def builds(fake_device: FakeDevice, tmp_path_factory: pytest.TempPathFactory) -> Builds:
+    """Return what is built for this module."""
+    return Builds(fake_device, tmp_path_factory.mktemp("torch"))
+
+
+def expected(code: str) -> set[tuple[int, str]]:
+    """Return the marks of one code in the program."""
+    return {mark for mark in Expectations.of(PROGRAM).loud if mark[1] == code}
+
+
+@pytest.mark.parametrize(("what", "code"), [("prefetch_wrong", "SS105"), ("replay_wrong", "SS303")])
+def test_blocks_that_another_owner_got(builds: Builds, tmp_path: Path, what: str, code: str) -> None:
+    ran = builds.run(tmp_path, what)
+    assert ran.loud == expected(code), ran.report["findings"]
+    assert (ran.problems, ran.errors) == ([], "")
+
+
+def test_the_fix_is_the_one_that_pytorch_has(builds: Builds, tmp_path: Path) -> None:
+    found = builds.run(tmp_path, "prefetch_wrong").report["findings"]
+    (finding,) = [each for each in found if each["code"] == "SS105"]
+    assert finding["fix"]["verified"]
+    line = next(iter(expected("SS105")))[0]
+    assert f"before line {line}: <the tensor of line " in finding["fix"]["summary"]
+    assert ".record_stream(<stream 1, made at uses_torch.cpp:" in finding["fix"]["summary"]
+    (released,) = [each["message"] for each in finding["related"] if each["role"] == "free"]
+    assert "no record_stream has told it of stream 1" in released
+    assert "record_stream" in finding["contract"]["text"]
+
+
+@pytest.mark.parametrize("what", ["prefetch_right", "replay_right", "beside"])
+def test_right_programs(builds: Builds, tmp_path: Path, what: str) -> None:
+    """`beside`: the end of a block is where the next one begins, which has another owner by then."""
+    ran = builds.run(tmp_path, what)
+    assert ran.loud == set(), ran.report["findings"]
+    assert (ran.problems, ran.errors) == ([], "")
+
+
+def test_what_is_said_not_to_be_seen_leaves_out_what_is(
+    builds: Builds, fake_device: FakeDevice, tmp_path: Path
+) -> None:
+    def said(report: dict[str, Any]) -> set[str]:
+        return {each["message"] for each in report["summary"]["problems"]} & {NOT_SEEN, NOT_SEEN_BESIDE_BLOCKS}
+
+    assert said(builds.run(tmp_path, "beside").report) == {NOT_SEEN_BESIDE_BLOCKS}
+    assert said(fake_device.run(tmp_path, [fake_device.programs, "use_after_free_wrong"]).report) == {NOT_SEEN}
+
+
+@pytest.mark.deep
+def test_a_version_that_does_not_tell_of_pools_is_heard_until_a_graph_is_captured(
+    builds: Builds, tmp_path: Path
+) -> None:
+    older = builds.library("older", "-DTELLS_NO_POOL")
+    assert builds.run(tmp_path, "prefetch_wrong", older).loud == expected("SS105")
+    ran = builds.run(tmp_path, "replay_wrong", older)
+    assert ran.loud == set()
+    assert "from the first capture of a graph on" in ran.errors
+
+
+@pytest.mark.parametrize(
+    ("variable", "line"),
+    [
+        ("TORCH_IS_PLUGGABLE", "it is one of the program's own"),
+        ("TORCH_TELLS_OTHERWISE", "in a way that is not known"),
+    ],
+)
+def test_an_allocator_that_is_not_understood_is_left_alone(
+    builds: Builds, tmp_path: Path, variable: str, line: str
+) -> None:
+    ran = builds.run(tmp_path, "prefetch_wrong", **{variable: "1"})
+    assert ran.status == 0
+    assert not [mark for mark in ran.loud if mark[1] == "SS105"]
+    assert line in ran.errors
+
+
+def test_a_stripped_library_is_said_to_be_unknown(builds: Builds, tmp_path: Path) -> None:
+    ran = builds.run(tmp_path, "prefetch_wrong", builds.stripped())
+    assert ran.status == 0
+    assert not ran.loud
+    assert "it is not known in this build" in ran.errors

@@ -1,0 +1,61 @@
+"""What the documents say of the pairs on what work touches is what was said of each on a GPU (`verdicts.jsonl`)."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+VERDICTS = Path(__file__).parent / "accesses" / "verdicts.jsonl"
+LITMUS = ROOT / "tests" / "litmus"
+LIMITS = tomllib.loads((LITMUS / "recorded.toml").read_text(encoding="utf-8"))
+LACKS = {
+    "plain": ("unseen", "host", "exact", "both"),
+    "host": ("unseen", "exact", "both"),
+    "exact": ("unseen", "host", "both"),
+    "both": ("unseen",),
+}
+"""way to record -> the tables of recorded.toml that hold for it"""
+
+
+@pytest.fixture(scope="module")
+def bench() -> ModuleType:
+    name = "litmus_verdicts"
+    specification = importlib.util.spec_from_file_location(name, ROOT / "bench" / f"{name}.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module  # its classes look their module up
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_the_documents_have_the_table(bench: ModuleType) -> None:
+    rows = [row.split("|") for row in bench.table(bench.read(VERDICTS))[2:]]
+    costs = (ROOT / "docs" / "costs.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for _, tool, found, noted, false, time, _ in rows:
+        assert f"|{tool}|{found}|{noted}|{false}|{time}|" in costs
+        assert f"|{tool}|{found}|{false}|" in readme
+
+
+def test_a_wrong_program_is_found_or_has_a_reason_and_no_right_one_is_reported(bench: ModuleType) -> None:
+    for verdict in bench.read(VERDICTS):
+        pair = verdict.name.split(".")[0]
+        for way, tables in LACKS.items():
+            assert verdict.recorded[way].checked
+            if verdict.wrong and pair not in LIMITS["chance"]:
+                assert verdict.is_loud(way) != any(pair in LIMITS[table] for table in tables), (verdict.name, way)
+            elif not verdict.wrong:
+                assert not verdict.recorded[way].loud, (verdict.name, way)
+                assert verdict.same(way), (verdict.name, way)
+
+
+def test_the_marks_are_those_of_the_programs(bench: ModuleType) -> None:
+    names = {path.stem for folder in (LITMUS, LITMUS / "recorded") for path in folder.glob("ss*.*")}
+    assert {verdict.name for verdict in bench.read(VERDICTS)} <= names
