@@ -3,10 +3,63 @@
 namespace streamsan::order {
 
 std::uint32_t Allocations::containing(std::uint64_t address) const {
+    if (has_blocks_) {
+        const std::uint32_t block = block_containing(address);
+        if (block != none) return block;
+    }
+    return segment_containing(address);
+}
+
+std::uint32_t Allocations::segment_containing(std::uint64_t address) const {
     const std::uint32_t exact = by_base_.find(address);
     if (exact != none) return exact;
     const std::uint32_t below = bases_.last_not_above(address);
     return below != none && address < records_[below].end() ? below : none;
+}
+
+std::uint32_t Allocations::block_containing(std::uint64_t address) const {
+    const std::uint32_t exact = block_by_base_.find(address);
+    if (exact != none) return exact;
+    const std::uint32_t below = block_bases_.last_not_above(address);
+    return below != none && address < records_[below].end() ? below : none;
+}
+
+std::uint32_t Allocations::last_block_in(std::uint64_t begin, std::uint64_t end) const {
+    if (!has_blocks_ || begin >= end) return none;
+    const std::uint32_t last = block_bases_.last_not_above(end - 1);
+    return last != none && records_[last].end() > begin ? last : none;
+}
+
+std::uint32_t Allocations::make_block(std::uint64_t base, std::uint64_t size) {
+    const std::uint32_t index = fresh();
+    records_[index] = {};
+    records_[index].base = base;
+    records_[index].size = size;
+    records_[index].kind = MemoryKind::POOL_BLOCK;
+    if (index < previous_.size()) previous_[index] = {};
+    has_blocks_ = true;
+    block_by_base_.set(base, index);
+    block_bases_.insert(base, index);
+    return index;
+}
+
+void Allocations::renew_block(std::uint32_t index) {
+    Allocation& block = records_[index];
+    drop_uses(block);
+    Allocation next;
+    next.base = block.base;
+    next.size = block.size;
+    next.kind = MemoryKind::POOL_BLOCK;
+    next.context = block.context;
+    block = next;
+    if (index < previous_.size()) previous_[index] = {};
+}
+
+void Allocations::forget_block(std::uint32_t index) {
+    const std::uint64_t base = records_[index].base;
+    block_by_base_.erase(base);
+    block_bases_.erase(base);
+    give_back(index);
 }
 
 std::uint32_t Allocations::fresh() {
@@ -26,6 +79,8 @@ std::uint32_t Allocations::make(std::uint64_t base, std::uint64_t size, std::uin
     next.base = base;
     next.size = size;
     next.generation = generation;
+    for (std::uint32_t block = last_block_in(base, next.end()); block != none; block = last_block_in(base, next.end()))
+        forget_block(block);
     std::uint32_t index = by_base_.find(base);
     Previous previous;
     if (index != none && (generation != 0 || keeps_previous_) && !records_[index].live())
@@ -54,10 +109,14 @@ std::uint32_t Allocations::make(std::uint64_t base, std::uint64_t size, std::uin
 }
 
 void Allocations::forget(std::uint32_t index) {
-    Allocation& allocation = records_[index];
-    drop_uses(allocation);
-    by_base_.erase(allocation.base);
-    bases_.erase(allocation.base);
+    const std::uint64_t base = records_[index].base;
+    by_base_.erase(base);
+    bases_.erase(base);
+    give_back(index);
+}
+
+void Allocations::give_back(std::uint32_t index) {
+    drop_uses(records_[index]);
     used_[index] = false;
     spare_.push_back(index);
 }

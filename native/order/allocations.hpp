@@ -78,15 +78,33 @@ struct Previous {
 class Allocations {
 public:
     [[nodiscard]] std::uint32_t at_base(std::uint64_t address) const { return by_base_.find(address); }
-    /// The allocation, live or freed, that contains the address; `none` if no one knows it.
+    /// The block, or else the allocation, live or freed, that contains the address; `none` if no one knows it.
     [[nodiscard]] std::uint32_t containing(std::uint64_t address) const;
 
     Allocation& operator[](std::uint32_t index) { return records_[index]; }
     const Allocation& operator[](std::uint32_t index) const { return records_[index]; }
 
-    /// Makes a new generation; whatever overlapped it is forgotten.
+    /// Makes a new generation; whatever overlapped it is forgotten, blocks that were handed out of it included.
     std::uint32_t make(std::uint64_t base, std::uint64_t size, std::uint32_t generation);
     void forget(std::uint32_t index);
+
+    // Blocks that a pool hands out lie over the segments they are cut from; whoever looks for memory finds them first.
+    [[nodiscard]] bool has_blocks() const { return has_blocks_; }
+    /// Makes a block where none is. It has no generation: pointers are the segment's.
+    std::uint32_t make_block(std::uint64_t base, std::uint64_t size);
+    void forget_block(std::uint32_t index);
+    /// Whether a pool cuts blocks from it: then it is the pool's to keep.
+    [[nodiscard]] bool has_blocks_in(const Allocation& segment) const {
+        return last_block_in(segment.base, segment.end()) != none;
+    }
+    /// Makes it one that nobody has used, of the same bytes and context.
+    void renew_block(std::uint32_t index);
+    [[nodiscard]] std::uint32_t block_at(std::uint64_t base) const { return block_by_base_.find(base); }
+    [[nodiscard]] std::uint32_t block_containing(std::uint64_t address) const;
+    /// The allocation that contains the address, whatever pools have made of it.
+    [[nodiscard]] std::uint32_t segment_containing(std::uint64_t address) const;
+    /// A block that overlaps [begin, end), the last one; `none` if there is none.
+    [[nodiscard]] std::uint32_t last_block_in(std::uint64_t begin, std::uint64_t end) const;
     /// Marks it freed; its uses are no longer needed.
     void retire(std::uint32_t index, std::uint8_t freed_by, const Placed& by_host, const Placed& by_stream);
 
@@ -152,6 +170,8 @@ private:
     };
 
     std::uint32_t fresh();
+    /// Forgets the record, which no index names any more.
+    void give_back(std::uint32_t index);
     std::vector<RangedUse>& more_uses(Allocation& allocation);
     void drop_more(Allocation& allocation);
 
@@ -167,7 +187,7 @@ private:
     void set_use(Allocation& allocation, std::uint8_t i, const Placed& use, const Access& access) {
         allocation.uses[i] = use;
         const auto bit = static_cast<std::uint8_t>(1U << i);
-        if (access.begin == allocation.base && !access.exact()) {
+        if (access.begin == allocation.base && !access.exact() && !access.bounds.known()) {
             allocation.parts = static_cast<std::uint8_t>(allocation.parts & ~bit) & 0xFU;
             return;
         }
@@ -184,6 +204,9 @@ private:
     bool keeps_previous_ = false;
     FlatMap by_base_;
     SortedBases bases_;
+    bool has_blocks_ = false;  ///< some pool has handed one out
+    FlatMap block_by_base_;
+    SortedBases block_bases_;
     std::vector<Allocation, HugePages<Allocation>> records_;
     std::vector<bool> used_;
     std::vector<std::uint32_t> spare_;

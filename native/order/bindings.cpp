@@ -80,7 +80,7 @@ nb::object touch_tuple(const Engine& engine, const Touch& touch) {
     const Rows& rows = touch.rows;
     return nb::make_tuple(touch.begin, touch.end,
                           nb::make_tuple(rows.width, rows.pitch, rows.count, rows.slice_pitch, rows.slices),
-                          touch.surely, touch.atomic,
+                          nb::make_tuple(touch.bounds.low, touch.bounds.high), touch.surely, touch.atomic,
                           touch.has_node ? nb::object(operation_tuple(engine, touch.node)) : nb::object(nb::none()));
 }
 
@@ -100,8 +100,8 @@ nb::list fact_tuples(const Engine& engine) {
         }
         return nb::make_tuple(number(fact.code), number(fact.variant), operation_tuple(engine, fact.operation), related,
                               allocation_tuple(fact.allocation), number(fact.rests_on), fact.assumed, fact.may_be_equal,
-                              fact.unseen, fact.likely, fact.count, fact.cost, touch_tuple(engine, fact.touches[0]),
-                              touch_tuple(engine, fact.touches[1]));
+                              fact.unseen, fact.likely, fact.polled, fact.count, fact.cost,
+                              touch_tuple(engine, fact.touches[0]), touch_tuple(engine, fact.touches[1]));
     });
 }
 
@@ -152,6 +152,7 @@ NB_MODULE(_engine, module) {
                 engine.feed(data, slots);
             },
             nb::arg("slots"))
+        .def("judge_from", &Engine::judge_from, nb::arg("sequence"))
         .def("watch", &Engine::watch, nb::arg("sequences"), nb::arg("early") = std::vector<std::uint64_t>{})
         .def("before", &before_tuple, nb::arg("sequence"))
         .def(
@@ -178,6 +179,7 @@ NB_MODULE(_engine, module) {
              })
         .def("explanations", [](const Engine& engine) { return list_of(engine.explanations(), &explanation_tuple); })
         .def_prop_ro("launched", &Engine::has_launched)
+        .def_prop_ro("blocks", &Engine::has_blocks)
         .def_prop_ro("used_host_memory", &Engine::has_used_host_memory)
         .def_prop_ro("operations", &Engine::operations)
         .def_prop_ro("problems", &Engine::problems)

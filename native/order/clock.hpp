@@ -72,6 +72,14 @@ public:
         return {(changed[0] | changed[1] | changed[2] | changed[3]) != 0, changed[0] != 0};
     }
 
+    /// Learns one point, and nothing that is before it.
+    void learn(Epoch point, Lanes mask) {
+        const Lanes told = Lanes{point.tick, point.tick, point.tick, point.tick} & mask;
+        const Lanes known = at(point.slot);
+        const Lanes newer = told > known;
+        set(point.slot, (told & newer) | (known & ~newer));
+    }
+
     /// Keeps only what `other` knows as well.
     void meet(const Clock& other) {
         if (entries_.size() > other.entries_.size()) entries_.resize(other.entries_.size());
@@ -121,10 +129,7 @@ struct Timeline {
     /// Learns one point of another timeline, and nothing that is before it.
     void learn(Epoch point, Lanes mask = contract_edge) {
         if (clock.knows(point, contract)) return;
-        const Lanes tick_here = Lanes{point.tick, point.tick, point.tick, point.tick} & mask;
-        const Lanes known = clock.at(point.slot);
-        const Lanes newer = tick_here > known;
-        clock.set(point.slot, (tick_here & newer) | (known & ~newer));
+        clock.learn(point, mask);
         ++version;
     }
 

@@ -24,8 +24,11 @@ bool rows_stand_for(const Access& later, const Access& earlier) {
     return later.plain() && holds(later.touched(), earlier.touched());
 }
 
+bool are_apart(const Access& one, const Access& other) { return one.limits().apart(other.limits()); }
+
 /// Whether the bytes may be, or surely are, the same.
 Conflict overlap(const Access& one, const Access& other) {
+    if (are_apart(one, other)) return Conflict::absent;
     const bool meet = one.exact() && other.exact() ? one.begin < other.end && other.begin < one.end
                       : one.exact()                ? contains(one, other.begin)
                       : other.exact()              ? contains(other, one.begin)
@@ -41,10 +44,7 @@ Conflict overlap(const Access& one, const Access& other) {
 }
 
 /// An array's address says nothing of its parts.
-bool has_plain_bytes(MemoryKind kind) {
-    return kind != MemoryKind::ARRAY && kind != MemoryKind::POOL_BLOCK && kind != MemoryKind::SVM &&
-           kind != MemoryKind::CL_BUFFER;
-}
+bool has_plain_bytes(MemoryKind kind) { return kind != MemoryKind::ARRAY; }
 
 /// Whether it is a kernel's, as far as can be told: of a graph's launch only copies and fills have a known extent,
 /// unless machine code tells that of its kernels.
@@ -94,6 +94,12 @@ bool outside_conflicts(const Allocation& allocation, const Operation& operation)
 
 }  // namespace
 
+bool never_meet(const Access& one, const Access& other) {
+    if (are_apart(one, other)) return true;
+    const bool in_rows = one.exact() && other.exact() && (one.rows != nullptr || other.rows != nullptr);
+    return in_rows && meeting(one, other) == Meeting::never;
+}
+
 Conflict conflict_of(const Access& one, const Access& other) {
     if (!one.operation.writes() && !other.operation.writes()) return Conflict::absent;
     if (one.atomic() && other.atomic()) return Conflict::absent;
@@ -127,7 +133,7 @@ Conflict conflict_in_graph(const Allocation& allocation, const Access& one, cons
 }
 
 bool may_conflict_unseen(const Allocation& allocation, const Access& one, const Access& other) {
-    if (known(one.operation) && known(other.operation)) return false;
+    if ((known(one.operation) && known(other.operation)) || are_apart(one, other)) return false;
     // A kernel of which nothing is known, and a copy: it may well write what that reads.
     const bool beside_copy = one.exact() != other.exact();
     const bool meet = beside_copy ? overlap(one, other) != Conflict::absent : one.begin == other.begin && !one.exact();
@@ -143,7 +149,7 @@ bool may_conflict_unseen(const Allocation& allocation, const Access& one, const 
 Beside beside_kernel(const Allocation& allocation, const Access& host, const Access& kernel) {
     const Operation& work = kernel.operation;
     const bool launched = work.kind == OperationKind::LAUNCH || work.kind == OperationKind::GRAPH_LAUNCH;
-    if (!launched || !known(work) || unpinned(allocation)) return Beside::meant;
+    if (!launched || !known(work) || unpinned(allocation) || are_apart(host, kernel)) return Beside::meant;
     const bool writes = host.operation.writes();
     // What lies before its pointer a kernel rarely uses.
     if (!kernel.exact() && host.exact() && host.end <= kernel.begin) return Beside::meant;
@@ -164,6 +170,7 @@ Touch touch_of(const Access& access) {
     Touch touch;
     touch.begin = access.begin;
     touch.end = access.end;
+    if (!access.exact()) touch.bounds = access.bounds;
     if (access.rows != nullptr) touch.rows = *access.rows;
     touch.known = true;
     touch.surely = access.touches() && !access.strided() && !access.operation.assumed();
@@ -227,7 +234,7 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
     if (outside_conflicts(allocation, later.operation) || outside_conflicts(allocation, earlier.operation)) return;
     const Verdict order = verdict(clock, earlier_at);
     // What the wait of a free orders is not said again at each use behind it; the wait of a copy is said nowhere else.
-    const bool by_copy = order == Verdict::observed && implicit_copies_.between(earlier_at, clock) != nullptr;
+    const bool by_copy = order == Verdict::observed && implicit_waits_.between(earlier_at, clock) != nullptr;
     if (order != Verdict::unordered && !by_copy) return;
     Conflict found = conflict_on(allocation, later, earlier);
     // Kernels of several streams often share a table by a pointer that nobody made const: one of the two should only
@@ -242,8 +249,7 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
     add_doubts(fact, process, order, &stream, earlier.operation);
     if (by_copy) {
         fact.code = RuleCode::RELIES_ON_IMPLICIT_SYNC;
-        fact.variant = FactVariant::IMPLICIT_COPY;
-        name_copy(fact, earlier_at, clock);
+        fact.variant = name_wait(fact, earlier_at, clock);
         report(fact);
         return;
     }
@@ -256,6 +262,15 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
     const bool told = process.host_function > earlier.operation.sequence;
     fact.assumed |= told;
     if (told || stream.assumed || names_[earlier.operation.stream_name].assumed) fact.likely = false;
+    if (!process.pollers.empty()) [[unlikely]] {
+        const Operation* const poller = poller_between(process, clock, later.operation, earlier.operation);
+        if (poller != nullptr) {
+            fact.assumed = fact.polled = true;
+            fact.likely = false;
+            if (poller->sequence != later.operation.sequence && poller->sequence != earlier.operation.sequence)
+                fact.with(RelatedRole::SYNC, *poller);
+        }
+    }
     report(fact);
 }
 

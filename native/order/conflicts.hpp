@@ -18,6 +18,7 @@ struct Part {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;       ///< 0: how far it reaches is not known (kernels)
     const Rows* rows = nullptr;  ///< which bytes, where it is not all of them and that is known
+    Bounds bounds = {};          ///< where `end` is not known
 };
 
 /// One access. Its operation's flags have the mode of the reference, TOUCHES, and ATOMIC or STRIDED.
@@ -26,12 +27,13 @@ struct Access {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     const Rows* rows = nullptr;
+    Bounds bounds;
     const Operation* node = nullptr;  ///< of a graph's launch: the node that does it
 
     Access(const Operation& operation_, const Part& part)
-        : operation(operation_), begin(part.begin), end(part.end), rows(part.rows) {}
+        : operation(operation_), begin(part.begin), end(part.end), rows(part.rows), bounds(part.bounds) {}
 
-    [[nodiscard]] Part part() const { return {begin, end, rows}; }
+    [[nodiscard]] Part part() const { return {begin, end, rows, bounds}; }
     [[nodiscard]] bool exact() const { return end != 0; }
     /// Whether it surely touches its first byte.
     [[nodiscard]] bool touches() const { return (operation.flags & touches_bit) != 0; }
@@ -42,6 +44,8 @@ struct Access {
     [[nodiscard]] bool atomic() const {
         return (!exact() || rows != nullptr) && (operation.flags & atomic_or_strided) != 0;
     }
+    /// Outside of which bytes it surely touches nothing.
+    [[nodiscard]] Bounds limits() const { return exact() ? Bounds{begin, end} : bounds; }
     /// Whether it is known which bytes it touches.
     [[nodiscard]] bool plain() const { return exact() && !strided(); }
     [[nodiscard]] Touched touched() const { return {begin, end, rows}; }
@@ -65,6 +69,9 @@ struct Access {
 
 /// `likely`: both modes are known, and whatever bytes the one touches, the other touches them too.
 enum class Conflict : std::uint8_t { absent, possible, likely, sure };
+
+/// Whether two accesses surely share no byte.
+bool never_meet(const Access& one, const Access& other);
 
 /// Streams often partition a buffer in ways that nobody can see: only what surely touches the same byte is sure, and
 /// what begins elsewhere is none.
@@ -97,5 +104,10 @@ inline bool may_conflict_surely(const Operation& operation) {
 
 /// Whether whatever conflicts for sure with `earlier` conflicts with `later` as well.
 bool stands_for(const Access& later, const Access& earlier);
+
+/// Whether `later`, of which only bounds are known, may be in the way of less than `earlier`, which is before it.
+inline bool leaves_out(const Access& later, const Access& earlier) {
+    return !later.exact() && later.bounds.known() && !later.bounds.holds(earlier.limits());
+}
 
 }  // namespace streamsan::order

@@ -42,7 +42,7 @@ std::uint32_t Contexts::current(Thread& thread, Process& process) {
 void Contexts::create(Process& process, std::uint64_t handle, ContextKind kind, const Operation& operation) {
     const std::uint32_t old = process.contexts.find(handle);
     const bool primary = kind == ContextKind::PRIMARY;
-    if (old == none ? !primary : list_[old]->dead || !(primary || list_[old]->assumed)) {
+    if (old == none ? !primary : list_[old]->dead || list_[old]->closed || !(primary || list_[old]->assumed)) {
         make(process, handle, kind, operation.assumed(), operation);
         return;
     }
@@ -55,7 +55,7 @@ void Contexts::create(Process& process, std::uint64_t handle, ContextKind kind, 
 
 bool Contexts::admit(std::uint32_t index, const Operation& operation) {
     const Context& context = *list_[index];
-    if (!context.dead) return true;
+    if (!context.dead && !context.closed) return true;
     Fact fact(RuleCode::STALE_HANDLE, FactVariant::STALE_CONTEXT, operation);
     fact.with(RelatedRole::CREATE, context.made).with(RelatedRole::DESTROY, context.ended);
     fact.assumed = operation.assumed();

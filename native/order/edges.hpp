@@ -21,22 +21,29 @@ namespace streamsan::order {
         kind(context_to_host) kind(destroyed_to_host) /* work of destroyed streams, before a wait for their context */ \
         kind(stream_to_body)                          /* what is before a host function, before its body */            \
         kind(body_to_told) /* a host function, before those that its body tells something (believed, not promised) */  \
-        kind(body_to_stream)   /* a host function's body, before what is behind the function */                        \
-        kind(release)          /* one host thread before another */                                                    \
-        kind(launch_to_launch) /* of one executable graph */                                                           \
-        kind(event_to_launch)  /* an event node that waits, before the launch */                                       \
-        kind(launch_to_event)  /* a launch, before those that wait for what its nodes record */                        \
-        kind(node_to_node)     /* in a graph's body */                                                                 \
-        kind(kernel_start)     /* what is before a kernel's begin, before that of a programmatic one behind it */      \
-        kind(early_to_stream)  /* what a kernel does without waiting, before what is behind it on its stream */        \
-        kind(run_order)        /* in a recording, calls of one thread before later ones of another */                  \
-        kind(unseen_teller)    /* in a recording, who may have told everybody */                                       \
-        kind(opaque)           /* code that nobody can see, before what follows it */                                  \
-        kind(unknown_event)    /* whatever somebody unknown may have recorded, before who waits for it */              \
-        kind(destroyed_event)  /* what a wait that comes too late was meant for */                                     \
-        kind(value_to_wait)    /* a write of a value, before what waits for that value */                              \
-        kind(fork)             /* the parent, before its child */                                                      \
-        kind(observed_wait)    /* what a driver waits for at a free, reset or copy, before the call returns */
+        kind(body_to_stream)       /* a host function's body, before what is behind the function */                    \
+        kind(release)              /* one host thread before another */                                                \
+        kind(launch_to_launch)     /* of one executable graph */                                                       \
+        kind(event_to_launch)      /* an event node that waits, before the launch */                                   \
+        kind(launch_to_event)      /* a launch, before those that wait for what its nodes record */                    \
+        kind(node_to_node)         /* in a graph's body */                                                             \
+        kind(kernel_start)         /* what is before a kernel's begin, before that of a programmatic one behind it */  \
+        kind(early_to_stream)      /* what a kernel does without waiting, before what is behind it on its stream */    \
+        kind(run_order)            /* in a recording, calls of one thread before later ones of another */              \
+        kind(unseen_teller)        /* in a recording, who may have told everybody */                                   \
+        kind(opaque)               /* code that nobody can see, before what follows it */                              \
+        kind(unknown_event)        /* whatever somebody unknown may have recorded, before who waits for it */          \
+        kind(destroyed_event)      /* what a wait that comes too late was meant for */                                 \
+        kind(value_to_wait)        /* a write of a value, before what waits for that value */                          \
+        kind(word_to_poller)       /* whoever wrote a word, before a kernel that polls it (believed) */                \
+        kind(command_to_queue)     /* a command of an out-of-order queue, before a wait for the queue */               \
+        kind(queue_to_marker)      /* ... and before a marker or barrier that waits for all before it */               \
+        kind(barrier_to_command)   /* a barrier, before later commands of its queue */                                 \
+        kind(command_to_callback)  /* what an event captured, before a callback's body */                              \
+        kind(use_to_callback)      /* uses of a memory object, before the body that is told of its end */              \
+        kind(use_to_blocking_free) /* uses of memory, before a free that promises to wait for them returns */          \
+        kind(fork)                 /* the parent, before its child */                                                  \
+        kind(observed_wait)        /* what a driver waits for at a free, reset or copy, before the call returns */
 
 #define STREAMSAN_ENUMERATOR(name) name,
 enum class EdgeKind : std::uint8_t { STREAMSAN_EDGE_KINDS(STREAMSAN_ENUMERATOR) };

@@ -27,6 +27,14 @@ bool names_memory(OperationKind kind) {
     return with_memory.has(kind);
 }
 
+/// Whether its references are a kernel's.
+bool is_of_kernel(const Slot& slot) {
+    const auto kind = static_cast<OperationKind>(slot.kind);
+    const bool node = kind == OperationKind::GRAPH_NODE || kind == OperationKind::GRAPH_NODE_UPDATE;
+    return kind == OperationKind::LAUNCH || kind == OperationKind::NODE_ACCESSES ||
+           (node && slot.detail == static_cast<std::uint8_t>(NodeKind::KERNEL));
+}
+
 /// Whether the program itself called CUDA here. What a reader states of an unknown caller's objects, or of a context
 /// that came to be by itself, is no call.
 bool is_cuda_call(const Slot& slot) {
@@ -55,6 +63,8 @@ bool is_cuda_call(const Slot& slot) {
                                      HOST_FUNCTION,
                                      PREFETCH,
                                      STREAM_MEMORY_OP,
+                                     QUEUE_MARKER,
+                                     EVENT_CALLBACK,
                                      CAPTURE_BEGIN,
                                      CAPTURE_END,
                                      GRAPH_INSTANTIATE,
@@ -142,14 +152,17 @@ std::int64_t Engine::process_of(std::uint16_t thread) const {
 
 void Engine::gather_references(const Slot& slot, const unsigned char* continuations, std::size_t count) {
     references_.clear();
+    polls_ = false;
     if (slot.address != 0 && names_memory(static_cast<OperationKind>(slot.kind))) {
         const bool value = slot.kind == static_cast<std::uint8_t>(OperationKind::STREAM_MEMORY_OP);
         // The upper half of a launch's `object` is its launch shape, of which nothing is asked here.
         references_.push_back({slot.address, value ? 0 : slot.size, static_cast<std::uint32_t>(slot.object),
                                static_cast<AccessMode>(slot.flags & mode_bits), false,
                                static_cast<std::uint8_t>(slot.flags & reference_bits)});
+        polls_ = references_.back().polls();
     }
     bool any_rows = false;
+    bool any_bounds = (slot.size & bounded_bit) != 0;
     for (std::size_t i = 0; i < count; ++i) {
         ReferencesSlot more;
         std::memcpy(&more, continuations + i * sizeof(Slot), sizeof more);
@@ -158,17 +171,34 @@ void Engine::gather_references(const Slot& slot, const unsigned char* continuati
             continue;
         }
         if (more.count == 0 || more.count > 2) ++problems_;
-        const auto add = [this](std::uint64_t address, std::uint64_t size, std::uint32_t generation,
-                                std::uint8_t bits) {
+        const auto add = [this, &any_bounds](std::uint64_t address, std::uint64_t size, std::uint32_t generation,
+                                             std::uint8_t bits) {
             if (address == 0) return;
+            any_bounds |= (size & bounded_bit) != 0;
             references_.push_back({address, size, generation, static_cast<AccessMode>(bits & mode_bits),
                                    (bits & doubtful_bits) != 0, static_cast<std::uint8_t>(bits & reference_bits),
                                    (bits & behind_bit) != 0});
+            polls_ |= references_.back().polls();
         };
         if (more.count >= 1) add(more.first_address, more.first_size, more.first_generation, more.first_mode);
         if (more.count >= 2) add(more.second_address, more.second_size, more.second_generation, more.second_mode);
     }
+    if (any_bounds && is_of_kernel(slot)) gather_bounds();
     if (any_rows) gather_rows(slot, continuations, count);
+}
+
+void Engine::gather_bounds() {
+    for (Reference& reference : references_) {
+        if ((reference.size & bounded_bit) == 0) continue;
+        const std::uint64_t bytes = reference.size & UINT32_MAX;
+        // Of 31 bits the highest one is the sign.
+        const std::int64_t begin = static_cast<std::int64_t>(reference.size << 1) >> 33;
+        reference.size = 0;
+        const std::uint64_t low = reference.address + static_cast<std::uint64_t>(begin);
+        const bool wraps = begin < 0 ? low > reference.address : low < reference.address;
+        if (bytes == 0 || wraps || low > UINT64_MAX - bytes) ++problems_;
+        else reference.bounds = {low, low + bytes};
+    }
 }
 
 void Engine::gather_rows(const Slot& slot, const unsigned char* continuations, std::size_t count) {
@@ -185,11 +215,7 @@ void Engine::gather_rows(const Slot& slot, const unsigned char* continuations, s
         place += address != 0 ? 1 : 0;
     };
     if (names_memory(static_cast<OperationKind>(slot.kind))) note(slot.address);
-    // Of a kernel's references the bit of STRIDED is ATOMIC.
-    const auto operation = static_cast<OperationKind>(slot.kind);
-    const bool node = operation == OperationKind::GRAPH_NODE || operation == OperationKind::GRAPH_NODE_UPDATE;
-    const bool kernel =
-        operation == OperationKind::LAUNCH || (node && slot.detail == static_cast<std::uint8_t>(NodeKind::KERNEL));
+    const bool kernel = is_of_kernel(slot);  // of its references the bit of STRIDED is ATOMIC
     for (std::size_t i = 0; i < count; ++i) {
         const unsigned char* const at = continuations + i * sizeof(Slot);
         const auto kind = static_cast<OperationKind>(at[offsetof(Slot, kind)]);
@@ -253,6 +279,12 @@ void Engine::feed(const unsigned char* bytes, std::size_t slots) {
             explanations_.add(threads_[slot.thread].last_call, bytes + i * sizeof(Slot), more);
         } else {
             process = processes_[threads_[slot.thread].process].get();
+            if (process->unset_user_events != 0 || !process->held.empty()) [[unlikely]] {
+                if (hold(slot, bytes + i * sizeof(Slot), more)) {
+                    i += more;
+                    continue;
+                }
+            }
             gather_references(slot, bytes + i * sizeof(Slot), more);
             step(slot);
         }
@@ -311,6 +343,8 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
     using enum OperationKind;
     const auto kind = static_cast<OperationKind>(slot.kind);
     const bool failed = operation.failed();
+    if (thread.callback.sequence != 0) [[unlikely]]
+        judge_callback(slot, thread, operation);
     if (failed || thread.failure.matters()) failures_.watch(slot, operation, thread.failure, failed, process.broken);
     if (failed && recording_ && status::sticky(slot.status)) process.broken = true;
     if (failed && !acts_though_failed(kind)) {
@@ -346,8 +380,9 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case CALL: return;
         case OPAQUE_CALL: opaque_call(thread, process, operation); return;
         case CONTEXT_CREATE: {
-            const bool created = slot.detail == static_cast<std::uint8_t>(ContextKind::CREATED);
-            contexts_.create(process, slot.object, created ? ContextKind::CREATED : ContextKind::PRIMARY, operation);
+            const auto sort = static_cast<ContextKind>(slot.detail);
+            const bool known = sort == ContextKind::CREATED || sort == ContextKind::CL;
+            contexts_.create(process, slot.object, known ? sort : ContextKind::PRIMARY, operation);
             return;
         }
         case CONTEXT_CURRENT: context_current(slot, thread, process, operation); return;
@@ -378,6 +413,7 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case HANDLE_USE: handle_use(slot, thread, process, operation); return;
         case HANDLE_CREATE:
             handles_.create(process, static_cast<HandleKind>(slot.detail), slot.object, operation);
+            process.open_objects += is_opencl_object(static_cast<HandleKind>(slot.detail)) ? 1 : 0;
             if (slot.detail == static_cast<std::uint8_t>(HandleKind::GRAPH)) process.allocations.keep_previous();
             return;
         case HANDLE_DESTROY: handle_destroy(slot, process, operation); return;
@@ -393,6 +429,8 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case HOST_FUNCTION:
         case PREFETCH:
         case STREAM_MEMORY_OP: work(slot, thread, process, operation); return;
+        case EVENT_CALLBACK: event_callback(slot, thread, process, operation); return;
+        case QUEUE_MARKER: queue_marker(slot, thread, process, operation); return;
         case CAPTURE_BEGIN: capture_begin(slot, thread, process, operation); return;
         case CAPTURE_END: capture_end(slot, process); return;
         case GRAPH_INSTANTIATE: graph_instantiate(slot, thread, process, operation); return;
@@ -402,6 +440,9 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
             if (graphs_.add_part(slot, operation, references_, thread)) finish_body(thread);
             return;
         case GRAPH_NODE_UPDATE: graph_node_update(slot, process, operation); return;
+        case NODE_ACCESSES:
+            if (slot.stream != 0) graphs_.foretell(process, slot, references_);
+            return;
         case GRAPH_CLONE: return;
         case GRAPH_TRIM: process.trim = operation; return;
         default: ++problems_; return;

@@ -1,5 +1,6 @@
 // The order engine: one pass over the operations of a trace.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocation_records.hpp"
 #include "churn.hpp"
 #include "contexts.hpp"
 #include "edges.hpp"
@@ -16,7 +18,9 @@
 #include "failures.hpp"
 #include "graphs.hpp"
 #include "handles.hpp"
-#include "implicit_copies.hpp"
+#include "implicit_waits.hpp"
+#include "out_of_order.hpp"
+#include "pool_blocks.hpp"
 #include "rows.hpp"
 #include "run_order.hpp"
 #include "state.hpp"
@@ -57,6 +61,8 @@ public:
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
+    /// Asked before the first slot: what came before `sequence` is known, and facts about that alone are left out.
+    void judge_from(std::uint64_t sequence) { facts_.judge_from(sequence); }
     /// Takes whole slots; a slot's continuations follow it in the same call. Trusts nothing in them.
     void feed(const unsigned char* bytes, std::size_t slots);
     void finish();
@@ -76,6 +82,10 @@ public:
         return count;
     }
     [[nodiscard]] bool has_launched() const { return launched_; }
+    /// Whether a pool told of a block that it hands out.
+    [[nodiscard]] bool has_blocks() const {
+        return std::ranges::any_of(processes_, [](const auto& process) { return process->allocations.has_blocks(); });
+    }
     /// Whether work for which the host does not wait used memory that the host can access.
     [[nodiscard]] bool has_used_host_memory() const { return uses_host_; }
     /// Calls that were entered, that nothing of their thread followed, in processes that did not end normally.
@@ -90,6 +100,8 @@ public:
 private:
     // engine.cpp: reading slots
     void gather_references(const Slot& slot, const unsigned char* continuations, std::size_t count);
+    /// What a kernel's references say in place of their sizes.
+    void gather_bounds();
     /// What ROWS slots say of the references: of which bytes they are.
     [[gnu::noinline, gnu::cold]] void gather_rows(const Slot& slot, const unsigned char* continuations,
                                                   std::size_t count);
@@ -150,7 +162,10 @@ private:
     /// The stream of a slot, likewise; the operation is said to be on it.
     Stream* place(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
         Stream* const stream = stream_of(slot.stream, thread, process, operation);
-        if (stream != nullptr) operation.stream_name = stream->name;
+        if (stream == nullptr) return nullptr;
+        operation.stream_name = stream->name;
+        if (stream->out_of_order != none) [[unlikely]]
+            return branch_for(slot, *stream, thread, process);
         return stream;
     }
     /// A context's legacy default stream, which nobody makes.
@@ -178,12 +193,54 @@ private:
     }
     void note_ambiguous(Process& process, const Stream& stream, const Operation& operation);
 
+    // mapped_regions.cpp: maps; releases that wait
+    void map_region(const Slot& slot, Thread& thread, Process& process, Operation& operation);
+    void unmap_region(const Slot& slot, Thread& thread, Process& process, Operation& operation);
+    /// A command uses memory of which a region is mapped.
+    void judge_mapped(Process& process, const Allocation& allocation, const Reference& reference, const Access& access);
+    /// The host uses the pointer of a map: whether the map is complete.
+    void judge_unmapped_host(const Allocation& allocation, const Clock& clock, const Operation& operation);
+    /// A free that waits for all uses, by contract.
+    void finish_uses(Timeline& host, const Process& process, const Allocation& allocation);
+    /// The body that is called when memory is gone is after all of its uses.
+    void tell_of_end(std::uint64_t key, const Timeline& host, const Process& process, const Allocation& allocation);
+
+    // user_events.cpp: user events, callbacks
+    /// Whether the slot waits for a user event that is not set: it is kept until that is.
+    bool hold(const Slot& slot, const unsigned char* continuations, std::size_t more);
+    /// The user event that keeps a slot, 0: none does.
+    std::uint64_t holding_event(const Slot& slot, Process& process);
+    void set_user_event(Event& event, Thread& thread, Process& process, const Operation& operation);
+    void bring_held(Process& process, std::uint64_t event);
+    /// An object is released while commands are held.
+    void judge_release(const Slot& slot, const Process& process);
+    void event_callback(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
+    /// A call in a callback's body.
+    void judge_callback(const Slot& slot, const Thread& thread, const Operation& operation);
+
+    // branches.cpp: out-of-order queues
+    /// A branch for the thread's next command, which waits for `awaited` (null: nothing is said).
+    std::uint32_t choose_branch(Stream& queue, const Thread& thread, const Event* awaited);
+    /// The branch of the thread's next command, whose wait list begins or goes on.
+    Stream& open_branch(Stream& queue, Thread& thread, const Event* awaited);
+    /// The same; the command is there now.
+    Stream& take_branch(Stream& queue, Thread& thread);
+    /// The branch of the thread's latest command; the queue's own timeline where it has none there.
+    Stream& latest_branch(Stream& queue, const Thread& thread);
+    Stream* branch_for(const Slot& slot, Stream& queue, Thread& thread, const Process& process);
+    /// The queue's own timeline learns of all its commands.
+    void gather(Stream& queue);
+    void end_queue(Stream& queue, const Operation& operation);
+    void queue_marker(const Slot& slot, Thread& thread, Process& process, Operation& operation);
+
     // waits.cpp: events, waits, sync keys
     /// The event a handle names, introduced on first use; null when it is dead (then it has been reported).
     Event* event_of(std::uint64_t handle, Process& process, Thread& thread, const Operation& operation);
     /// What waits for the event is after its record, or after whatever somebody unknown may have recorded in it.
     /// Whether what is before that is news.
-    Change learn_event(const Event& event, Timeline& waiter, EdgeKind kind);
+    Change learn_event(const Event& event, Timeline& waiter, EdgeKind kind, Lanes relations = contract_edge);
+    /// Of a wait on an out-of-order queue: whether the thread's next command there would not be after it anyway.
+    bool is_news_to_next(const Event& event, const Slot& slot, const Thread& thread, const Process& process);
     /// Whether a wait that changed so much is needed. A stream of an unknown kind may be a blocking one: what is before
     /// work of the legacy default stream by that alone is no promise, and no reason to call a wait redundant either.
     static bool brings(Change change, const Process& process) {
@@ -224,6 +281,16 @@ private:
     /// What the kernel does without waiting, and where that is; `work` is where all else that it does is.
     void begin_at_once(Process& process, Thread& thread, Stream& stream, LastKernel before, const Placed& work);
 
+    // pollers.cpp: kernels that poll words which other work writes
+    /// The stream's next operation polls words: who wrote them may be before it.
+    void learn_words(const Process& process, Timeline& own, const std::vector<Reference>& references);
+    void add_poller(Process& process, const Placed& launch);
+    /// Notes which pollers the thread knows to have ended.
+    void end_pollers(Process& process, const Thread& thread, std::uint64_t sequence);
+    /// The launch that polls a word which may order two operations; null where there is none.
+    [[nodiscard]] const Operation* poller_between(const Process& process, const Clock& later_clock,
+                                                  const Operation& later, const Operation& earlier) const;
+
     // values.cpp: stream memory operations
     /// What a stream's wait for a value, or write of one, orders. Whether it is known which write each wait is for.
     bool value_operation(const Slot& slot, Process& process, Stream& stream, const Placed& placed);
@@ -251,13 +318,17 @@ private:
     /// does. `settled`: programs rely on it to be complete when its call returns, though that is not promised.
     void use(Process& process, Thread& thread, const Stream* stream, const Timeline& own, const Reference& reference,
              Placed placed, bool settled);
-    void use_freed(Process& process, Thread& thread, const Stream* stream, std::uint32_t index, const Placed& use);
+    /// `part`: of the allocation, what is used; null: that is not known.
+    void use_freed(Process& process, Thread& thread, const Stream* stream, std::uint32_t index, const Placed& use,
+                   const Part* part = nullptr);
     void use_stale(std::uint32_t index, const Placed& use);
     /// A call that failed: that it was given memory that is gone is a mistake all the same.
     void judge_refused_use(Process& process, Thread& thread, const Operation& operation);
+    /// A graph was not instantiated, and a copy or fill of it names this memory, which is gone.
+    void report_refused_graph(Allocation& allocation, const Operation& operation, EdgeClass rests_on);
     /// Of a use that no promised order puts after the allocation: whether it is not known to be unordered either.
     bool check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream,
-                           const Clock& clock, const Placed& use);
+                           const Clock& clock, const Access& use);
     void host_access(Thread& thread, Process& process, const Operation& operation);
     /// The host reads, again and again, what a kernel writes: it goes on when the kernel has got there.
     void learn_by_polling(Timeline& host, const Process& process, const Allocation& allocation);
@@ -283,6 +354,25 @@ private:
     /// more.
     void end_use(Process& process, std::uint32_t index, const Operation& operation);
 
+    // reuse.cpp: blocks of pools
+    void hand_out(const Slot& slot, Process& process, Operation& operation);
+    /// The same bytes as before: what nearly all pools do nearly always.
+    void hand_out_again(Process& process, std::uint32_t index, const Operation& operation);
+    void take_back(const Slot& slot, Process& process, const Operation& operation);
+    /// Forgets a block whose bytes [begin, end) are handed out by `operation`; adds to `prior` the uses of it, and of
+    /// those before it, that may still be pending. What is left of it on either side becomes free blocks.
+    void clear_block(Process& process, std::uint32_t index, std::uint64_t begin, std::uint64_t end,
+                     const Operation& operation, std::vector<PriorUse>& prior);
+    /// Nobody tells any more who has the bytes [begin, end).
+    void forget_blocks(Process& process, std::uint64_t begin, std::uint64_t end);
+    /// A segment is being released by `operation`: the uses of its blocks become its own.
+    void absorb_blocks(Process& process, std::uint32_t segment, const Operation& operation);
+    /// Whether the address where a block begins may be the end of the block before it, which a launch uses as well.
+    [[nodiscard]] bool may_be_end(const Process& process, const Reference& reference, const Allocation& block) const;
+    /// A use of a block, which knows what `clock` does, against uses of earlier blocks of the same bytes.
+    void judge_reuse(Process& process, const Allocation& block, const Stream& stream, const Clock& clock,
+                     const Access& later);
+
     // free_order.cpp: uses against the free
     bool judge_order(Process& process, Allocation& allocation, FreeClass family, const Clock& at, const Stream* stream,
                      const Operation& operation);
@@ -292,6 +382,8 @@ private:
     void context_end(const Slot& slot, Thread& thread, Process& process, const Operation& operation);
     /// Whether the memory lives, and dies with the context.
     [[nodiscard]] static bool goes_with_context(const Allocation& allocation, std::uint32_t context);
+    /// The last release of an OpenCL context: what was made in it lives on.
+    void close_context(const Thread& thread, const Process& process, std::uint32_t index, const Operation& operation);
     void end_memory(Process& process, std::uint32_t context, const Placed& by_host);
     void handle_use(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     void handle_destroy(const Slot& slot, Process& process, const Operation& operation);
@@ -299,6 +391,8 @@ private:
     void judge_stale(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     /// Whether anything was said.
     bool judge_teardown(Thread& thread, std::uint32_t context, const Operation& operation, bool at_exit);
+    /// Objects of OpenCL that no memory is, which the program never released; a recording sees all that it made.
+    void report_unreleased(const Process& process, const Operation& operation);
     void report_leak(Allocation& allocation, FactVariant variant, const Operation& operation);
     void require_escape(Process& process, const Thread& thread, std::uint64_t sequence);
 
@@ -354,9 +448,9 @@ private:
     void note_unknown(Process& process, const Stream& stream, const Operation& operation) const {
         if (stream.assumed && !recording_) process.unknown_work = operation.sequence;
     }
-    /// Of a fact that rests on an observed order: names the copy whose wait that is, where it is one's.
-    /// Returns whether it is.
-    bool name_copy(Fact& fact, Epoch earlier, const Clock& later) const;
+    /// Of a fact that rests on an observed order: names the copy or the query by which that is, where it is one's.
+    /// Returns what the fact is then called, NONE where it is not.
+    FactVariant name_wait(Fact& fact, Epoch earlier, const Clock& later) const;
     void report(const Fact& fact) { facts_.add(fact); }
     void require(Unmet::Sort sort, std::uint64_t earlier, std::uint64_t later) {
         if (requirements_) unmet_.push_back({sort, earlier, later});
@@ -384,16 +478,20 @@ private:
     RunOrder run_order_;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::vector<std::uint32_t> spare_streams_;
+    std::vector<OutOfOrderQueue> queues_;
     Events events_;
     StreamNames names_;
     SyncKeys keys_;
-    ImplicitCopies implicit_copies_;
+    ImplicitWaits implicit_waits_;
     std::vector<Reference> references_;
+    bool brings_held_ = false;  ///< a user event was set: slots that waited for it come now
+    bool polls_ = false;        ///< one of the references says so
     RowTable row_table_;
     Churn churn_;
     Waits waits_;
     Watch watch_;
     ValueWords value_words_;
+    AllocationRecords<PoolBlock> pool_blocks_;
     Facts facts_;
     Contexts contexts_;
     Handles handles_;

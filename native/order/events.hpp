@@ -22,11 +22,14 @@ struct Event {
     std::uint32_t opaque_version = 0;  ///< of its creation or latest record
     Clock clock;                       ///< what is before the latest record
     Epoch at;                          ///< that record itself: whoever reads the event's time must be after it
+    bool user = false;                 ///< the host sets it
     bool inside_launch = false;        ///< recorded by a node of a graph that does not come after all others
     Operation made;
     Operation record;
     Operation destroyed;
 
+    /// Whether it is a user event that nobody has set.
+    [[nodiscard]] bool is_unset() const { return user && created && alive && !recorded; }
     /// Notes the record that was issued at `epoch` to the stream `stream`.
     void note_record(Epoch epoch, bool inside, std::uint32_t stream, std::uint32_t opaque, const Operation& operation) {
         at = epoch;
@@ -66,6 +69,13 @@ public:
         std::uint32_t& oldest = destroyed_[destroyed_at_++ % destroyed_.size()];
         if (oldest != none && !events_[oldest]->alive && oldest != index) events_[oldest]->clock.clear();
         oldest = index;
+    }
+
+    /// Calls `use` with each event that was made in the trace and is alive, of any process.
+    template <class Use>
+    void each_alive(Use use) const {
+        for (const std::unique_ptr<Event>& event : events_)
+            if (event->alive && event->created) use(*event);
     }
 
 private:

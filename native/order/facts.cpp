@@ -31,10 +31,16 @@ std::uint64_t key_of(const Fact& fact) {
     return key;
 }
 
+std::uint64_t latest_sequence(const Fact& fact) {
+    std::uint64_t latest = fact.operation.sequence;
+    for (std::uint8_t i = 0; i < fact.related_count; ++i) latest = std::max(latest, fact.related[i].operation.sequence);
+    return latest;
+}
+
 /// How little a fact leaves open: lower is more certain.
 int doubt(const Fact& fact) {
-    return (fact.unseen ? 16 : 0) + (fact.assumed ? (fact.likely ? 7 : 8) : 0) + (fact.may_be_equal ? 4 : 0) +
-           static_cast<int>(fact.rests_on);
+    return (fact.unseen || fact.polled ? 16 : 0) + (fact.assumed ? (fact.likely ? 7 : 8) : 0) +
+           (fact.may_be_equal ? 4 : 0) + static_cast<int>(fact.rests_on);
 }
 
 }  // namespace
@@ -59,6 +65,7 @@ Fact::Fact(RuleCode code_, FactVariant variant_, const Operation& operation_, co
 }
 
 void Facts::add(const Fact& fact) {
+    if (judged_from_ != 0 && latest_sequence(fact) < judged_from_) return;
     for (std::uint64_t key = key_of(fact);; ++key) {
         const std::uint32_t index = by_key_.number(key, facts_.size());
         if (index == facts_.size()) {

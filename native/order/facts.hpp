@@ -20,6 +20,7 @@ struct Touch {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;  ///< 0: how far it reaches is not known
     Rows rows;              ///< which bytes of them, where not all; no rows: all
+    Bounds bounds;          ///< where `end` is not known
     bool known = false;     ///< where it begins is known
     bool surely = false;    ///< it touches all of these bytes; of an unknown extent the first
     bool atomic = false;    ///< by atomic operations only
@@ -50,6 +51,7 @@ struct Fact {
     bool may_be_equal = false;
     bool unseen = false;  ///< code that nobody can see may give the order
     bool likely = false;  ///< though assumed: only what is out of the ordinary would make it wrong
+    bool polled = false;  ///< of a race: a word that a kernel polls may give the order
     std::uint8_t related_count = 0;
     Operation operation;
     std::array<Related, 6> related;
@@ -72,10 +74,13 @@ struct Fact {
 
 class Facts {
 public:
+    /// Facts about operations that all came before this one are left out: they are the past of what is judged.
+    void judge_from(std::uint64_t sequence) { judged_from_ = sequence; }
     void add(const Fact& fact);
     [[nodiscard]] const std::vector<Fact>& list() const { return facts_; }
 
 private:
+    std::uint64_t judged_from_ = 0;
     std::vector<Fact> facts_;
     FlatMap by_key_;
 };

@@ -6,6 +6,7 @@ namespace streamsan::order {
 RuleCode free_code(FreeClass family) {
     switch (family) {
         case FreeClass::UNMAP:
+        case FreeClass::CL_UNMAP:
         case FreeClass::IPC_CLOSE: return RuleCode::UNMAPPED_IN_USE;
         case FreeClass::PINNED:
         case FreeClass::UNREGISTER:
@@ -20,7 +21,9 @@ FactVariant free_variant(FreeClass family) {
         case FreeClass::ASYNC: return FactVariant::FREE_ASYNC;
         case FreeClass::PINNED: return FactVariant::FREE_PINNED;
         case FreeClass::UNREGISTER: return FactVariant::FREE_UNREGISTER;
-        case FreeClass::UNMAP: return FactVariant::UNMAP;
+        case FreeClass::UNMAP:
+        case FreeClass::CL_UNMAP: return FactVariant::UNMAP;
+        case FreeClass::CL_SVM: return FactVariant::FREE_SVM;
         case FreeClass::IPC_CLOSE: return FactVariant::IPC_CLOSE;
         case FreeClass::HOST_HEAP: return FactVariant::HOST_FREE;
         case FreeClass::HOST_SCOPE: return FactVariant::HOST_SCOPE_END;
@@ -71,14 +74,16 @@ void Engine::add_doubts(Fact& fact, const Process& process, Verdict order, const
     if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
 }
 
-bool Engine::name_copy(Fact& fact, Epoch earlier, const Clock& later) const {
-    const Operation* const copy = implicit_copies_.between(earlier, later);
-    if (copy == nullptr) return false;
+FactVariant Engine::name_wait(Fact& fact, Epoch earlier, const Clock& later) const {
+    const Operation* const wait = implicit_waits_.between(earlier, later);
+    if (wait == nullptr) return FactVariant::NONE;
+    const bool query = wait->kind == OperationKind::EVENT_QUERY;
+    const FactVariant variant = query ? FactVariant::STATUS_QUERY : FactVariant::IMPLICIT_COPY;
     for (std::uint8_t i = 0; i < fact.related_count; ++i) {
-        if (fact.related[i].role == RelatedRole::SYNC) return true;  // of several uses the first says enough
+        if (fact.related[i].role == RelatedRole::SYNC) return variant;  // of several uses the first says enough
     }
-    fact.with(RelatedRole::SYNC, *copy);
-    return true;
+    fact.with(RelatedRole::SYNC, *wait);
+    return variant;
 }
 
 bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass family, const Clock& at,
@@ -103,7 +108,7 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
     Found observed{blank};
     Found stray_observed{blank};
     Found unseen{blank};
-    graphs_.each_pending(process, allocation, [&](const Placed& use, const Part&) {
+    graphs_.each_pending(process, allocation, [&](const Placed& use, const Part& part) {
         const Verdict order = verdict(at, use.epoch);
         if (order == Verdict::contract) return;
         require(Unmet::Sort::use_free, use.operation.sequence, operation.sequence);
@@ -115,10 +120,12 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
                        : order == Verdict::observed ? (stray ? stray_observed : observed)
                        : equal || stray             ? doubtful
                                                     : certain;
+        if (!found.any) found.fact.touches[1] = touch_of({use.operation, part});
         found.any = true;
         found.fact.with(RelatedRole::USE, use.operation);
-        if (order == Verdict::observed && !waits_itself && name_copy(found.fact, use.epoch, at) && by_device)
-            found.fact.variant = FactVariant::IMPLICIT_COPY;
+        const FactVariant wait =
+            order == Verdict::observed && !waits_itself ? name_wait(found.fact, use.epoch, at) : FactVariant::NONE;
+        if (wait != FactVariant::NONE && by_device) found.fact.variant = wait;
         found.fact.may_be_equal |= equal;
         found.assumed &= caller_decides || use.operation.assumed() || names_[use.operation.stream_name].assumed;
     });

@@ -13,7 +13,8 @@ constexpr std::size_t most_references = 4'000'000;
 }  // namespace
 
 Access access_of(const BodyNode& node, const Reference& reference) {
-    Access access{node.operation.as_use(reference.mode, reference.flags), {reference.address}};
+    Access access{node.operation.as_use(reference.mode, reference.flags),
+                  {reference.address, 0, nullptr, reference.bounds}};
     if (reference.assumed || node.conditional()) access.operation.flags |= bit(SlotFlag::ASSUMED);
     const bool told = node.kind == NodeKind::KERNEL && reference.size != 0;
     if (bulk(node.kind) || told || reference.rows != nullptr) access.reach(reference.size, reference.rows);
@@ -21,8 +22,8 @@ Access access_of(const BodyNode& node, const Reference& reference) {
 }
 
 std::uint64_t described_at(const Slot& slot, const Operation& operation) {
-    const bool said = operation.kind == OperationKind::GRAPH_NODE && slot.time != 0;
-    return said ? std::min(slot.time, operation.sequence) : operation.sequence;
+    const std::uint64_t since = operation.kind == OperationKind::GRAPH_NODE ? slot.time : slot.stream;
+    return since != 0 ? std::min(since, operation.sequence) : operation.sequence;
 }
 
 void Graphs::begin_body(std::uint32_t index, std::uint64_t parts, Thread& thread) {
@@ -51,8 +52,14 @@ bool Graphs::add_part(const Slot& slot, const Operation& operation, const std::v
         ++problems_;
     } else {
         thread.building_references += references.size();
-        body.nodes.push_back({operation, static_cast<NodeKind>(slot.detail), slot.address, false,
-                              described_at(slot, operation), references});
+        body.nodes.push_back({operation,
+                              static_cast<NodeKind>(slot.detail),
+                              slot.address,
+                              false,
+                              described_at(slot, operation),
+                              references,
+                              false,
+                              {}});
     }
     return --thread.building_left == 0;
 }
@@ -69,8 +76,17 @@ void Graphs::finish_body(Process& process, Thread& thread) {
     body.edges.erase(std::unique(body.edges.begin(), body.edges.end()), body.edges.end());
     problems_ += before - body.edges.size();
     claim_memory(process, index);
+    take_foretold(process, index);
+    for (BodyNode& node : body.nodes) node.changed = false;
     check_body(process, index, false);
     summarise(process, index);
+    // What a node finds by pointers in memory may be made between now and the launch.
+    for (BodyNode& node : body.nodes) {
+        node.changed = node.is_seen && std::any_of(node.seen.begin(), node.seen.end(), [&](const Reference& each) {
+                           const std::uint32_t at = process.allocations.containing(each.address);
+                           return at == none || !process.allocations[at].live();
+                       });
+    }
 }
 
 }  // namespace streamsan::order

@@ -10,6 +10,7 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
     const std::uint32_t index = process.execs.find(slot.object);
     GraphExec* const exec = index == none || !graphs_[index].alive ? nullptr : &graphs_[index];
     if (exec == nullptr && !handles_.admit(process, HandleKind::GRAPH_EXEC, slot.object, operation)) return;
+    if (exec != nullptr) graphs_.take_foretold(process, index);
     if (exec != nullptr && exec->changed) graphs_.apply_changes(process, index);
     if (exec != nullptr) graphs_.judge_relaunch(process, *exec, operation, failed);
     if (failed) {
@@ -23,6 +24,9 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
     note_unknown(process, stream, operation);
     enter(stream, thread, slot.thread);
     Timeline& own = timeline(stream);
+    if (process.open_pollers != 0) [[unlikely]]
+        end_pollers(process, thread, operation.sequence);
+    if (exec != nullptr && !exec->polled.empty()) learn_words(process, own, exec->polled);
     if (exec != nullptr) {
         // Launches of one executable graph are ordered among themselves.
         if (exec->launches != 0) {
@@ -39,6 +43,7 @@ void Engine::graph_launch(const Slot& slot, Thread& thread, Process& process, Op
     }
     if (exec != nullptr) reach_tellers(process, *exec, own);
     const Placed placed{operation, own.advance()};
+    if (exec != nullptr && !exec->polled.empty()) add_poller(process, placed);
     stream.work = placed;
     stream.has_work = true;
     process.worker = stream.index;
@@ -108,7 +113,7 @@ void Engine::look_at_changed(Process& process, GraphExec& exec, Stream& stream, 
         if (allocation.kind == MemoryKind::STREAM_ORDERED && !allocation.marks.assumed && !baked.ordered) {
             const Access use = launched(baked.surest().access, operation);
             ordered = timeline(stream).clock.knows(allocation.made_at, contract) ||
-                      check_after_alloc(process, allocation, stream, timeline(stream).clock, {use.operation, {}});
+                      check_after_alloc(process, allocation, stream, timeline(stream).clock, use);
             baked.ordered = true;  // later launches are after this one
         }
         if (!ordered) continue;
@@ -121,6 +126,8 @@ void Engine::look_at_changed(Process& process, GraphExec& exec, Stream& stream, 
             };
             process.allocations.each_use(allocation, judge);
             process.allocations.each_earlier(allocation, judge);
+            if (allocation.kind == MemoryKind::POOL_BLOCK)
+                judge_reuse(process, allocation, stream, timeline(stream).clock, use);
         }
     }
     dirty.clear();
@@ -240,7 +247,7 @@ void Engine::use_foreign_memory(Process& process, Thread& thread, GraphExec& exe
                                 frees ? FactVariant::GRAPH_FREE : FactVariant::GRAPH_USE))
             continue;
         if (frees) continue;
-        const Operation use = part.as_use(node.references.front().mode);
+        const Operation use = part.as_use(node.used().empty() ? AccessMode::OPAQUE : node.used().front().mode);
         const std::uint32_t index = memory.allocation;
         Allocation& allocation = process.allocations[index];
         const Placed placed{use, timeline(stream).advance()};

@@ -76,6 +76,7 @@ struct NodeAccess {
     NodeKind kind;
     Access access;
     bool may_not_run;  ///< that is all that is not known for sure
+    bool polls;        ///< its node, or one before that, polls a word which others may write
 
     /// The access of a launch that runs the node.
     [[nodiscard]] Access when_it_runs() const {
@@ -85,6 +86,22 @@ struct NodeAccess {
         return result;
     }
 };
+
+/// Of each node whether it, or one that it is behind, polls a word.
+std::vector<bool> behind_polls(const GraphBody& body) {
+    std::vector<bool> found(body.nodes.size());
+    bool any = false;
+    for (std::size_t node = 0; node < body.nodes.size(); ++node) {
+        for (const Reference& reference : body.nodes[node].references) {
+            if (reference.polls()) any = found[node] = true;
+        }
+    }
+    if (!any) return found;
+    for (const auto& [from, to] : body.edges) {  // sorted: those into a node come before those out of it
+        if (found[from] && to < found.size()) found[to] = true;
+    }
+    return found;
+}
 
 /// Nodes that do the same to the same bytes, by chain.
 struct Group {
@@ -103,7 +120,8 @@ struct Uses {
 };
 
 bool is_like(const NodeAccess& one, const NodeAccess& other) {
-    return one.kind == other.kind && one.may_not_run == other.may_not_run && same_access(one.access, other.access);
+    return one.kind == other.kind && one.may_not_run == other.may_not_run && one.polls == other.polls &&
+           same_access(one.access, other.access);
 }
 
 /// Groups, those that begin at lower addresses first.
@@ -111,7 +129,8 @@ std::vector<Group> grouped(std::vector<NodeAccess>& kept, const GraphPaths& path
     std::stable_sort(kept.begin(), kept.end(), [](const NodeAccess& one, const NodeAccess& other) {
         const auto order = [](const NodeAccess& each) {
             return std::tuple(each.access.begin, each.access.end, each.access.rows, each.access.operation.flags,
-                              each.kind, each.may_not_run, each.node);
+                              each.access.bounds.low, each.access.bounds.high, each.kind, each.may_not_run, each.polls,
+                              each.node);
         };
         return order(one) < order(other);
     });
@@ -179,9 +198,11 @@ private:
     [[nodiscard]] Conflict conflict_of_nodes(const Allocation& allocation, const NodeAccess& one,
                                              const NodeAccess& other) const {
         if (one.kind == NodeKind::HOST || other.kind == NodeKind::HOST) return Conflict::absent;
-        const Conflict found = conflict_in_graph(allocation, one.access, other.access);
+        const bool polled = one.polls || other.polls;
+        const Conflict met = conflict_in_graph(allocation, one.access, other.access);
+        const Conflict found = polled && met != Conflict::absent ? Conflict::possible : met;
         if (found == Conflict::possible && !worth_a_note(one.access, other.access)) return Conflict::absent;
-        if (found == Conflict::possible && (one.may_not_run || other.may_not_run)) {
+        if (found == Conflict::possible && !polled && (one.may_not_run || other.may_not_run)) {
             const Conflict then = conflict_in_graph(allocation, one.when_it_runs(), other.when_it_runs());
             return then == Conflict::sure ? Conflict::likely : then;
         }
@@ -205,7 +226,7 @@ private:
                 if (news(earlier.node, later->node)) candidates_.push_back(&earlier);
             });
             for (const NodeAccess* earlier : candidates_) {
-                if (!followed(*earlier)) add(allocation, found, later->access, earlier->access);
+                if (!followed(*earlier)) add(allocation, found, *later, *earlier);
             }
         }
     }
@@ -219,12 +240,13 @@ private:
         });
     }
 
-    void add(const Allocation& allocation, Conflict found, const Access& later_access, const Access& earlier_access) {
-        const Operation& later = later_access.operation;
-        const Operation& earlier = earlier_access.operation;
+    void add(const Allocation& allocation, Conflict found, const NodeAccess& later_use, const NodeAccess& earlier_use) {
+        const Operation& later = later_use.access.operation;
+        const Operation& earlier = earlier_use.access.operation;
         said_.set(places(later, earlier), 0);
         if (said_.size() > most_said) return;
-        const Fact fact = conflict_fact(allocation, found, later_access, earlier_access);
+        Fact fact = conflict_fact(allocation, found, later_use.access, earlier_use.access);
+        fact.polled = later_use.polls || earlier_use.polls;
         if (found == Conflict::possible) {
             doubts_.add(fact, later, earlier);
             return;
@@ -250,19 +272,22 @@ void Graphs::check_body(Process& process, std::uint32_t index, bool changed_only
     if (changed_only) {
         for (const BodyNode& node : body.nodes) {
             if (!node.changed) continue;
-            for (const Reference& reference : node.references) {
-                const std::uint32_t allocation = process.allocations.containing(reference.address);
+            for (const Reference& reference : node.used()) {
+                const std::uint32_t allocation =
+                    reference.polls() ? none : process.allocations.containing(reference.address);
                 if (allocation != none) touched.set(allocation, 0);
             }
         }
         if (touched.size() == 0) return;
     }
+    const std::vector<bool> polls = behind_polls(body);
     bool needed = false;
     FlatMap seen;
     std::vector<Uses> uses;
     for (std::uint32_t node = 0; node < body.nodes.size(); ++node) {
-        for (const Reference& reference : body.nodes[node].references) {
-            const std::uint32_t allocation = process.allocations.containing(reference.address);
+        for (const Reference& reference : body.nodes[node].used()) {
+            const std::uint32_t allocation =
+                reference.polls() ? none : process.allocations.containing(reference.address);
             if (allocation == none || (changed_only && touched.find(allocation) == none)) continue;
             const std::uint32_t at = seen.number(allocation, uses.size());
             if (at == uses.size()) uses.push_back({allocation, {}, false, {}});
@@ -275,7 +300,7 @@ void Graphs::check_body(Process& process, std::uint32_t index, bool changed_only
             } else if (kind != NodeKind::HOST || process.allocations[allocation].kind == MemoryKind::GRAPH) {
                 here.writes |= reference.mode != AccessMode::READ;
                 const bool may_not_run = body.nodes[node].conditional() && !reference.assumed;
-                here.kept.push_back({node, kind, access_of(body.nodes[node], reference), may_not_run});
+                here.kept.push_back({node, kind, access_of(body.nodes[node], reference), may_not_run, polls[node]});
             }
             needed |= !here.lives.empty() || (here.writes && here.kept.size() > 1);
         }

@@ -29,10 +29,33 @@ bool is_kept_by_address(MemoryKind kind) {
            kind == MemoryKind::PINNED;
 }
 
+/// Whether the node was given an address in this memory.
+bool leads_to(const BodyNode& node, const Allocation& allocation) {
+    return std::any_of(node.references.begin(), node.references.end(), [&](const Reference& given) {
+        return given.address - allocation.base < std::max<std::uint64_t>(allocation.size, 1);
+    });
+}
+
+/// Marks what comes before a host function that nobody sees begin, and those functions.
+void mark_before_host(GraphBody& body) {
+    bool any = false;
+    for (BodyNode& node : body.nodes) {
+        node.before_host = node.kind == NodeKind::HOST && node.object == 0;
+        any |= node.before_host;
+    }
+    if (!any) return;
+    // Edges are sorted and lead to higher numbers; of a body that ends before it is whole some may lead to no node.
+    for (auto edge = body.edges.rbegin(); edge != body.edges.rend(); ++edge) {
+        if (edge->second < body.nodes.size())
+            body.nodes[edge->first].before_host |= body.nodes[edge->second].before_host;
+    }
+}
+
 }  // namespace
 
 void Graphs::summarise(Process& process, std::uint32_t index) {
     GraphExec& exec = *execs_[index];
+    mark_before_host(exec.body);
     exec.changed = false;
     std::vector<Baked> old = std::move(exec.baked);
     exec.baked.clear();
@@ -48,7 +71,9 @@ void Graphs::summarise(Process& process, std::uint32_t index) {
     exec.waits.clear();
     exec.records.clear();
     exec.keys.clear();
+    exec.polled.clear();
     exec.tells_unseen = false;
+    constexpr std::size_t most_polled = 64;
     FlatMap seen;
     FlatMap seen_stale;
     const auto note = [](std::vector<std::uint64_t>& list, std::uint64_t value) {
@@ -64,7 +89,12 @@ void Graphs::summarise(Process& process, std::uint32_t index) {
         exec.has_values |= node.kind == NodeKind::STREAM_MEMORY_OP;
         exec.tells_unseen |= (node.kind == NodeKind::HOST && node.object == 0) ||
                              node.kind == NodeKind::STREAM_MEMORY_OP || node.kind == NodeKind::OPAQUE;
-        for (const Reference& reference : node.references) bake(process, exec, number, reference, seen, seen_stale);
+        for (const Reference& reference : node.used()) {
+            if (!reference.polls()) bake(process, exec, number, reference, seen, seen_stale);
+        }
+        for (const Reference& reference : node.references) {
+            if (reference.polls() && exec.polled.size() < most_polled) exec.polled.push_back(reference);
+        }
     }
     // What the launches so far used is pending still, though later ones do not use it.
     for (const Baked& gone : old) {
@@ -129,9 +159,12 @@ void Graphs::bake(Process& process, GraphExec& exec, std::uint32_t number, const
     if (node.kind == NodeKind::ALLOC || node.kind == NodeKind::FREE) return;
     Access access = access_of(node, reference);
     if (node.kind == NodeKind::HOST) access.end = end_of(reference, allocation);
+    // A pointer that the node found in memory may lead to memory that is not made yet.
+    const bool found = node.is_seen && !leads_to(node, allocation);
+    if (found && !allocation.live()) return;
     // The address came back after the node had got it, for memory that it was not given.
-    const bool recycled =
-        reference.generation == 0 && allocation.made.sequence > node.described && is_kept_by_address(allocation.kind);
+    const bool recycled = reference.generation == 0 && allocation.made.sequence > node.described &&
+                          is_kept_by_address(allocation.kind) && !found;
     const bool older = recycled || allocation.is_not_of(reference.generation);
     if (older || !allocation.live()) {
         if (allocation.kind == MemoryKind::REGISTERED) return;
@@ -161,11 +194,13 @@ void Graphs::bake(Process& process, GraphExec& exec, std::uint32_t number, const
     if (known == exec.baked.size())
         exec.baked.push_back({at, allocation.made.sequence, false, false, exec.launches, {}});
     std::vector<BakedAccess>& accesses = exec.baked[known].accesses;
-    for (const BakedAccess& each : accesses) {
-        if (same_access(each.access, access)) return;
+    for (BakedAccess& each : accesses) {
+        if (!same_access(each.access, access)) continue;
+        each.before_host &= node.before_host;
+        return;
     }
     const bool host = node.kind == NodeKind::HOST;
-    const BakedAccess baked{access, host || bulk(node.kind), host, reference.assumed};
+    const BakedAccess baked{access, host || bulk(node.kind), host, reference.assumed, found, node.before_host};
     if (accesses.size() < most_accesses) accesses.push_back(baked);
     else if (!access.operation.reads_only() && exec.baked[known].reads_only())
         accesses.back() = baked;  // that it writes at all matters most

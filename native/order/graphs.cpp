@@ -2,6 +2,7 @@
 #include "graphs.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace streamsan::order {
 
@@ -33,6 +34,56 @@ std::uint32_t Graphs::make(Process& process, std::uint64_t handle, const Operati
     return index;
 }
 
+namespace {
+
+bool same_reference(const Reference& one, const Reference& other) {
+    return one.address == other.address && one.size == other.size && one.generation == other.generation &&
+           one.mode == other.mode && one.assumed == other.assumed && one.flags == other.flags &&
+           one.rows == other.rows && one.bounds == other.bounds;
+}
+
+bool same_references(const std::vector<Reference>& ones, const std::vector<Reference>& others) {
+    return std::equal(ones.begin(), ones.end(), others.begin(), others.end(), same_reference);
+}
+
+}  // namespace
+
+void Graphs::foretell(const Process& process, const Slot& slot, const std::vector<Reference>& references) {
+    constexpr std::size_t most = 4'000'000;
+    if (slot.address == 0 || slot.address > UINT32_MAX || foretold_references_ + references.size() + 1 > most) {
+        ++problems_;
+        return;
+    }
+    foretold_references_ += references.size() + 1;
+    foretold_[{process.number, slot.stream}].push_back(
+        {static_cast<std::uint32_t>(slot.address), static_cast<SeenAccesses>(slot.detail), references});
+}
+
+void Graphs::take_foretold(const Process& process, std::uint32_t index) {
+    if (foretold_.empty()) return;
+    GraphExec& exec = *execs_[index];
+    const auto place = foretold_.find({process.number, exec.handle});
+    if (place == foretold_.end()) return;
+    for (Foretold& each : place->second) {
+        foretold_references_ -= each.references.size() + 1;
+        if (each.node > exec.body.nodes.size() || exec.body.nodes[each.node - 1].kind != NodeKind::KERNEL) {
+            ++problems_;
+            continue;
+        }
+        BodyNode& node = exec.body.nodes[each.node - 1];
+        std::vector<Reference> before = std::move(node.seen);
+        const bool was_seen = std::exchange(node.is_seen, each.detail != SeenAccesses{});
+        node.seen.clear();
+        // Where not all was seen, it may touch what its own references name as well.
+        if (each.detail == SeenAccesses::SOME) node.seen = node.references;
+        if (node.is_seen) node.seen.insert(node.seen.end(), each.references.begin(), each.references.end());
+        node.changed |= !same_references(was_seen ? before : node.references, node.used());
+    }
+    // Also where nothing is new: memory that the nodes found by pointers in memory may be.
+    exec.changed = true;
+    foretold_.erase(place);
+}
+
 bool Graphs::update_node(std::uint32_t index, const Slot& slot, const Operation& operation,
                          const std::vector<Reference>& references) {
     GraphExec& exec = *execs_[index];
@@ -42,14 +93,11 @@ bool Graphs::update_node(std::uint32_t index, const Slot& slot, const Operation&
         return false;
     }
     BodyNode& node = exec.body.nodes[number - 1];
-    const auto same = [](const Reference& one, const Reference& other) {
-        return one.address == other.address && one.size == other.size && one.generation == other.generation &&
-               one.mode == other.mode && one.assumed == other.assumed && one.flags == other.flags;
-    };
     // Often it is only the value of a parameter that changes. But the same address may be that of other memory now.
-    node.changed |=
-        !std::equal(node.references.begin(), node.references.end(), references.begin(), references.end(), same);
+    node.changed |= !same_references(node.references, references);
     node.references = references;
+    node.is_seen = false;
+    node.seen.clear();
     node.operation = operation;
     node.described = described_at(slot, operation);
     exec.changed = true;  // many nodes are often updated at once: they are looked at when the graph is launched
@@ -124,6 +172,9 @@ void Graphs::end_baked(Process& process, std::uint32_t index, const Operation& f
             continue;
         Baked& baked = exec.baked[each.baked];
         baked.made = 0;
+        // A pointer that a node found in memory is not the graph's: the program may have written another one there.
+        std::erase_if(baked.accesses, [](const BakedAccess& use) { return use.found; });
+        exec.changed |= baked.accesses.empty();
         if (exec.stale.size() >= most_stale || baked.accesses.empty()) continue;
         const BakedAccess& use = baked.surest();
         exec.stale.push_back({described(allocation), allocation.made, freed, use.access.operation, reset,

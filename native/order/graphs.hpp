@@ -1,6 +1,7 @@
 // Executable graphs: their bodies, what they bake in, what they allocate themselves.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -24,8 +25,20 @@ struct BodyNode {
     bool changed = false;         ///< it has new references since the body was checked
     std::uint64_t described = 0;  ///< sequence of what gave it its references
     std::vector<Reference> references;
+    bool is_seen = false;         ///< what it touches in the next launch is known, as it was seen on the device
+    std::vector<Reference> seen;  ///< that
+    bool before_host = false;     ///< a host function that nobody sees begin comes behind it, or is it
 
-    [[nodiscard]] bool conditional() const { return operation.has(SlotFlag::CONDITIONAL); }
+    [[nodiscard]] const std::vector<Reference>& used() const { return is_seen ? seen : references; }
+    /// Whether a launch may leave it out.
+    [[nodiscard]] bool conditional() const { return operation.has(SlotFlag::CONDITIONAL) && !is_seen; }
+};
+
+/// What a node will touch in the launch that comes.
+struct Foretold {
+    std::uint32_t node = 0;
+    SeenAccesses detail{};  ///< 0: it is not known
+    std::vector<Reference> references;
 };
 
 /// Nodes are numbered from 1 and edges lead to higher numbers, or they are left out.
@@ -42,16 +55,18 @@ Access access_of(const BodyNode& node, const Reference& reference);
 std::uint64_t described_at(const Slot& slot, const Operation& operation);
 
 inline bool same_access(const Access& one, const Access& other) {
-    return one.begin == other.begin && one.end == other.end && one.rows == other.rows &&
+    return one.begin == other.begin && one.end == other.end && one.rows == other.rows && one.bounds == other.bounds &&
            one.operation.flags == other.operation.flags;
 }
 
 /// One distinct access of a graph's nodes to an allocation.
 struct BakedAccess {
     Access access;
-    bool bulk = false;      ///< a copy, fill or host function: one that a host access must not overlap
-    bool host = false;      ///< a host function's: what it does is not judged against other uses
-    bool doubtful = false;  ///< perhaps no access at all, though its node runs
+    bool bulk = false;         ///< a copy, fill or host function: one that a host access must not overlap
+    bool host = false;         ///< a host function's: what it does is not judged against other uses
+    bool doubtful = false;     ///< perhaps no access at all, though its node runs
+    bool found = false;        ///< nothing that its node was given leads there
+    bool before_host = false;  ///< it is a host function's, or before one, that nobody sees begin
 };
 
 /// An allocation that a graph uses and does not make itself.
@@ -139,6 +154,7 @@ struct GraphExec {
     std::vector<std::uint64_t> waits;                     ///< events
     std::vector<std::pair<std::uint64_t, bool>> records;  ///< events, and whether their node comes after all others
     std::vector<std::uint64_t> keys;                      ///< sync keys of host nodes
+    std::vector<Reference> polled;                        ///< words that its kernels poll
     bool has_values = false;    ///< it has nodes that wait for values in memory, or write them
     bool tells_unseen = false;  ///< it has nodes that may tell others what is done, in ways nobody sees
 };
@@ -186,6 +202,10 @@ public:
     /// Whether there is a node of that number.
     bool update_node(std::uint32_t index, const Slot& slot, const Operation& operation,
                      const std::vector<Reference>& references);
+    /// Keeps what a node touches in the next launch of an executable graph, which may not be made yet.
+    void foretell(const Process& process, const Slot& slot, const std::vector<Reference>& references);
+    /// Gives nodes what was foretold of them.
+    void take_foretold(const Process& process, std::uint32_t index);
     /// Takes up what single nodes' updates changed.
     void apply_changes(Process& process, std::uint32_t index);
     /// The memory has a new use: the next launches look at it.
@@ -282,6 +302,8 @@ private:
     std::vector<std::unique_ptr<GraphExec>> execs_;
     std::vector<std::uint32_t> spare_;
     std::uint64_t incarnations_ = 0;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<Foretold>> foretold_;  ///< by process and handle
+    std::size_t foretold_references_ = 0;
     AllocationRecords<std::vector<Baker>> bakers_;
     AllocationRecords<GraphMemory> memory_;
     std::uint64_t problems_ = 0;

@@ -9,13 +9,19 @@
 
 namespace streamsan::order {
 
+/// Whether it is one of the objects that hold their OpenCL context.
+inline bool is_opencl_object(HandleKind kind) {
+    return kind == HandleKind::KERNEL || kind == HandleKind::PROGRAM || kind == HandleKind::SAMPLER ||
+           kind == HandleKind::SUB_BUFFER || kind == HandleKind::COMMAND_BUFFER;
+}
+
 class Handles {
 public:
     explicit Handles(Facts& facts) : facts_(facts) {}
 
     /// The object exists from now on.
     void create(Process& process, HandleKind kind, std::uint64_t object, const Operation& operation) {
-        at(process, kind, object) = {true, operation, {}};
+        at(process, kind, object) = {true, kind, operation, {}};
     }
     void destroy(Process& process, HandleKind kind, std::uint64_t object, const Operation& operation) {
         Handle& handle = at(process, kind, object);
@@ -40,9 +46,17 @@ public:
         return handle != nullptr && handle->alive;
     }
 
+    /// Calls `use` with the making of each object that is alive, of any process.
+    template <class Use>
+    void each_alive(Use use) const {
+        for (const Handle& handle : handles_)
+            if (handle.alive && handle.made.kind != OperationKind{}) use(handle.kind, handle.made);
+    }
+
 private:
     struct Handle {
         bool alive = true;
+        HandleKind kind{};
         Operation made;  ///< no kind: it was made before the trace
         Operation destroyed;
     };

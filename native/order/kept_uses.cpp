@@ -12,10 +12,11 @@ void Allocations::keep_latest_uses(Allocation& allocation, const Access& access,
     const auto dominated = [&](const Placed& other) {
         return covers(use.operation, other.operation) && clock.knows(other.epoch, contract);
     };
+    const bool bounded = !access.exact() && access.bounds.known();
     const auto forget = [&](const RangedUse& old) {
         // Of other parts of the memory, or surer of them: that still conflicts with what is ordered after neither.
-        if (!may_conflict_surely(old.use.operation)) return;
-        if (!stands_for(access, old.access())) remember(allocation, access, epoch, old);
+        const bool surer = may_conflict_surely(old.use.operation) && !stands_for(access, old.access());
+        if (surer || leaves_out(access, old.access())) remember(allocation, access, epoch, old);
     };
     std::uint8_t kept = 0;
     std::uint8_t place = allocation.inline_uses;
@@ -26,7 +27,7 @@ void Allocations::keep_latest_uses(Allocation& allocation, const Access& access,
             continue;
         }
         place = i;
-        if (may_conflict_surely(old.operation)) {
+        if (bounded || may_conflict_surely(old.operation)) {
             forget({old, part(allocation, i)});
         }
     }
@@ -55,7 +56,11 @@ void Allocations::remember(Allocation& allocation, const Access& access, Epoch e
     std::vector<RangedUse>& earlier = parts_[index].earlier;
     // What is covered now, on the same timeline, says nothing that the new one does not.
     std::erase_if(earlier, [&](const RangedUse& each) {
-        return each.use.epoch.slot == epoch.slot && stands_for(access, each.access());
+        if (each.use.epoch.slot != epoch.slot) return false;
+        const bool doubtful = !may_conflict_surely(each.use.operation) &&
+                              covers(access.operation, each.use.operation) &&
+                              access.bounds.holds(each.access().limits());
+        return doubtful || stands_for(access, each.access());
     });
     if (earlier.size() >= most_earlier) earlier.erase(earlier.begin());
     earlier.push_back(old);
@@ -63,18 +68,24 @@ void Allocations::remember(Allocation& allocation, const Access& access, Epoch e
 }
 
 void Allocations::keep_each_use(Allocation& allocation, const Access& access, Epoch epoch) {
+    // One that was before it on its timeline, of the same part: what is ordered after the new one is after that, too.
+    // One of another part may be required where this one is not.
+    constexpr std::size_t most_kept = 32;
     const Placed use{access.operation, epoch};
-    const auto same = [&use](const Placed& other) {
-        return other.epoch.slot == use.epoch.slot && other.operation.reads_only() == use.operation.reads_only();
+    const bool crowded = allocation.more_uses != none && more_uses(allocation).size() >= most_kept;
+    const auto same = [&](const Placed& other, const Part& part) {
+        return other.epoch.slot == use.epoch.slot && other.operation.reads_only() == use.operation.reads_only() &&
+               (crowded || stands_for(access, {other.operation, part}));
     };
     for (std::uint8_t i = 0; i < allocation.uses.size(); ++i) {
-        if (i < allocation.inline_uses && !same(allocation.uses[i])) continue;
+        if (i < allocation.inline_uses && !same(allocation.uses[i], part(allocation, i))) continue;
         if (i == allocation.inline_uses) allocation.inline_uses = (i + 1U) & 0xFU;
         set_use(allocation, i, use, access);
         return;
     }
     std::vector<RangedUse>& more = more_uses(allocation);
-    const auto found = std::find_if(more.begin(), more.end(), [&](const RangedUse& each) { return same(each.use); });
+    const auto found =
+        std::find_if(more.begin(), more.end(), [&](const RangedUse& each) { return same(each.use, each.part); });
     if (found == more.end()) more.push_back({use, access.part()});
     else *found = {use, access.part()};
 }
@@ -97,6 +108,7 @@ void Allocations::keep_ranged_use(Allocation& allocation, const Access& access, 
             if (!covered) return false;
             const bool stands = stands_for(access, each.access());
             if ((access.strided() || access.rows != nullptr) && !stands) return false;
+            if (leaves_out(access, each.access())) return false;
             if (!stands && may_conflict_surely(old)) remember(allocation, access, epoch, each);
             return true;
         });

@@ -16,6 +16,10 @@ void Engine::context_end(const Slot& slot, Thread& thread, Process& process, con
     const std::uint32_t index = contexts_.named_or_current(process, thread, slot.object);
     Context& context = contexts_[index];
     if (!contexts_.admit(index, operation)) return;
+    if (context.kind == ContextKind::CL) {
+        close_context(thread, process, index, operation);
+        return;
+    }
     const bool said = process.broken || judge_teardown(thread, index, operation, false);
     process.broken = false;
     begin_teardown(slot, thread, index, operation, said);
@@ -44,8 +48,26 @@ void Engine::context_end(const Slot& slot, Thread& thread, Process& process, con
     }
 }
 
+void Engine::close_context(const Thread& thread, const Process& process, std::uint32_t index,
+                           const Operation& operation) {
+    Context& context = contexts_[index];
+    context.closed = true;
+    context.ended = operation;
+    // Whatever holds the context keeps it; else it is deleted, and commands may be ended (4.4).
+    if (!context.streams.empty() || process.open_objects != 0) return;
+    const Clock& known = timeline(thread).clock;
+    Fact fact(RuleCode::RESET_RACES_WORK, FactVariant::PENDING_WORK, operation);
+    fact.assumed = operation.assumed();
+    for (const Leftover& leftover : context.leftovers) {
+        if (leftover.has_work && verdict(known, leftover.work.epoch) == Verdict::unordered)
+            fact.with(RelatedRole::USE, leftover.work.operation);
+    }
+    if (fact.related_count > 0) report(fact);
+}
+
 bool Engine::goes_with_context(const Allocation& allocation, std::uint32_t context) {
     if (!allocation.live() || allocation.context != context) return false;
+    if (allocation.kind == MemoryKind::POOL_BLOCK) return true;
     // A variable dies with its module (E-01), and is there again, by its name, when the runtime loads the module anew;
     // a
     // __managed__ one lives (E-02). A use by name after a reset is no mistake.
@@ -55,7 +77,8 @@ bool Engine::goes_with_context(const Allocation& allocation, std::uint32_t conte
 void Engine::end_memory(Process& process, std::uint32_t context, const Placed& by_host) {
     process.allocations.each([&](std::uint32_t index, Allocation& allocation) {
         if (!goes_with_context(allocation, context)) return;
-        report_leak(allocation, FactVariant::LEAK_AT_RESET, by_host.operation);
+        if (!process.allocations.has_blocks_in(allocation))
+            report_leak(allocation, FactVariant::LEAK_AT_RESET, by_host.operation);
         if (allocation.marks.baked) graphs_.end_baked(process, index, by_host.operation, true);
         process.allocations.retire(index, ended_by_reset, by_host, {});
     });
@@ -78,6 +101,7 @@ void Engine::handle_destroy(const Slot& slot, Process& process, const Operation&
     const auto kind = static_cast<HandleKind>(slot.detail);
     if (!handles_.admit(process, kind, slot.object, operation)) return;
     if (kind == HandleKind::GRAPH_EXEC) exec_destroyed(slot, process, operation);
+    if (is_opencl_object(kind) && process.open_objects > 0) --process.open_objects;
     handles_.destroy(process, kind, slot.object, operation);
 }
 
@@ -194,6 +218,8 @@ void Engine::report_leak(Allocation& allocation, FactVariant variant, const Oper
         case MemoryKind::ARRAY:
         case MemoryKind::STREAM_ORDERED:
         case MemoryKind::MANAGED:
+        case MemoryKind::CL_BUFFER:
+        case MemoryKind::SVM:
         case MemoryKind::PINNED: break;
         default: return;
     }
@@ -209,6 +235,32 @@ void Engine::report_leak(Allocation& allocation, FactVariant variant, const Oper
     fact.with(lost ? RelatedRole::OTHER : RelatedRole::RESET, operation);
     fact.assumed |= operation.assumed();
     report(fact);
+}
+
+void Engine::report_unreleased(const Process& process, const Operation& operation) {
+    const auto unreleased = [&](const Operation& made) {
+        if (made.kind == OperationKind{} || made.assumed() ||
+            processes_[threads_[made.thread].process].get() != &process)
+            return;
+        Fact fact(RuleCode::LEAK, FactVariant::UNRELEASED, made);
+        fact.with(RelatedRole::RESET, operation);
+        report(fact);
+    };
+    contexts_.each_of(process, [&](std::uint32_t index) {
+        const Context& context = contexts_[index];
+        if (context.kind != ContextKind::CL) return;
+        if (!context.closed && !context.dead) unreleased(context.made);
+        for (const std::uint32_t stream : context.streams)
+            if (streams_[stream]->alive) unreleased(streams_[stream]->made);
+    });
+    events_.each_alive([&](const Event& event) {
+        const bool of_queue = event.source != none && streams_[event.source]->context != none &&
+                              contexts_[streams_[event.source]->context].kind == ContextKind::CL;
+        if (of_queue || event.user) unreleased(event.made);
+    });
+    handles_.each_alive([&](HandleKind kind, const Operation& made) {
+        if (is_opencl_object(kind)) unreleased(made);
+    });
 }
 
 void Engine::require_escape(Process& process, const Thread& thread, std::uint64_t sequence) {

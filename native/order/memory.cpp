@@ -4,8 +4,11 @@
 namespace streamsan::order {
 namespace {
 
-constexpr std::uint8_t last_memory_kind = static_cast<std::uint8_t>(MemoryKind::ARRAY);
-constexpr std::uint8_t last_free_class = static_cast<std::uint8_t>(FreeClass::GRAPH_NODE);
+constexpr std::uint8_t last_memory_kind = static_cast<std::uint8_t>(MemoryKind::CL_MAPPED);
+constexpr std::uint8_t last_free_class = static_cast<std::uint8_t>(FreeClass::CL_UNMAP);
+
+/// Whether such a release ends what may lie over host memory: a registration, a buffer.
+bool lies_over_host(FreeClass family) { return family == FreeClass::UNREGISTER || family == FreeClass::CL_RELEASE; }
 
 /// What is wrong with freeing such memory with such a function; NONE where nothing is.
 FactVariant family_fault(FreeClass family, MemoryKind kind) {
@@ -24,17 +27,26 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
         ++problems_;
         kind = MemoryKind::UNKNOWN;
     }
-    // Blocks of a pool lie inside a segment that is an allocation itself; nothing here judges them yet.
-    if (slot.address == 0 || kind == MemoryKind::POOL_BLOCK) return;
+    if (slot.address == 0) return;
+    if (kind == MemoryKind::POOL_BLOCK) {
+        hand_out(slot, process, operation);
+        return;
+    }
+    if (kind == MemoryKind::CL_MAPPED) {
+        map_region(slot, thread, process, operation);
+        return;
+    }
     const bool assumed = operation.assumed();
     if (assumed) process.blind = true;
     Allocations& allocations = process.allocations;
-    if (kind == MemoryKind::REGISTERED) {
+    // A registration, and a buffer that is made of host memory, lie over it.
+    if (kind == MemoryKind::REGISTERED || kind == MemoryKind::CL_BUFFER) {
         const std::uint32_t host = allocations.containing(slot.address);
         if (host != none && allocations[host].live() &&
             (pageable(allocations[host].kind) || allocations[host].kind == MemoryKind::UNKNOWN)) {
             allocations[host].marks.registered = true;
             allocations[host].marks.unregistered = false;
+            process.open_objects += kind == MemoryKind::CL_BUFFER ? 1 : 0;
             return;
         }
     }
@@ -43,7 +55,9 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
         if (allocations[old].live() && allocations[old].size == slot.size && allocations[old].kind == kind) return;
     }
     Epoch made_at;
-    std::uint32_t context = pageable(kind) || assumed ? none : contexts_.current(thread, process);
+    const bool of_opencl = kind == MemoryKind::CL_BUFFER || kind == MemoryKind::SVM;
+    process.open_objects += kind == MemoryKind::CL_BUFFER && !assumed ? 1 : 0;
+    std::uint32_t context = pageable(kind) || of_opencl || assumed ? none : contexts_.current(thread, process);
     if (kind == MemoryKind::STREAM_ORDERED && !assumed && !restated) {
         Stream* const named = place(slot, thread, process, operation);
         if (named == nullptr) return;
@@ -75,11 +89,19 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
     }
     const auto family = static_cast<FreeClass>(slot.detail);
     const bool failed = operation.failed();
-    if (slot.address == 0 || family == FreeClass::POOL_BLOCK) {
+    if (family == FreeClass::POOL_BLOCK) {
+        if (!failed) take_back(slot, process, operation);
+        return;
+    }
+    if (slot.address == 0) {
         if (failed) judge_stale(slot, thread, process, operation);
         return;  // a free of NULL does nothing and waits for nothing (F-02)
     }
-    const std::uint32_t index = process.allocations.containing(slot.address);
+    if (family == FreeClass::CL_UNMAP) {
+        if (!failed) unmap_region(slot, thread, process, operation);
+        return;
+    }
+    const std::uint32_t index = process.allocations.segment_containing(slot.address);
     if (family == FreeClass::GRAPH_NODE) {
         graphs_.announce_free(process, operation, index, failed);
         return;
@@ -94,8 +116,19 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
         return;
     }
     judge_owner(thread, process, process.allocations[index], family, operation);
-    if (family == FreeClass::UNREGISTER && process.allocations[index].marks.registered) {
+    if (family == FreeClass::CL_RELEASE) {
+        if (process.open_objects > 0) --process.open_objects;
+        if (slot.size != 0)
+            tell_of_end(key_name(process, slot.size), timeline(thread), process, process.allocations[index]);
+    }
+    if (lies_over_host(family) && process.allocations[index].marks.registered) {
         Allocation& host = process.allocations[index];
+        if (family == FreeClass::CL_RELEASE) {  // what uses it goes on
+            host.marks.registered = false;
+            host.marks.unregistered = true;
+            timeline(thread).advance();
+            return;
+        }
         const std::uint32_t context = contexts_.current(thread, process);
         judge_blocking(slot, thread, host, context, operation);
         observe_context(thread, slot.thread, context);
@@ -112,6 +145,7 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
 void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process, Operation& operation,
                              std::uint32_t index) {
     const auto family = static_cast<FreeClass>(slot.detail);
+    absorb_blocks(process, index, operation);
     Allocation& allocation = process.allocations[index];
     Timeline& host = timeline(thread);
     if (family == FreeClass::ASYNC) {
@@ -131,6 +165,12 @@ void Engine::release_ordered(const Slot& slot, Thread& thread, Process& process,
         process.allocations.retire(index, slot.detail, by_host, by_stream);
         return;
     }
+    if (family == FreeClass::CL_RELEASE) {  // it goes when the commands that were enqueued before are complete
+        end_use(process, index, operation);
+        process.allocations.retire(index, slot.detail, {operation, host.advance()}, {});
+        return;
+    }
+    if (family == FreeClass::CL_SVM_BLOCKING) finish_uses(host, process, allocation);
     const bool stream_ordered = allocation.kind == MemoryKind::STREAM_ORDERED;
     const bool waits = relied_on(family) && streamsan::waits(family, allocation.kind);
     if (waits) {
@@ -176,6 +216,7 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
     Allocation& allocation = process.allocations[index];
     // A registration lies over host memory and has a generation of its own.
     const bool overlaid = family == FreeClass::UNREGISTER && allocation.kind != MemoryKind::REGISTERED;
+    const bool lies_over = lies_over_host(family) && allocation.marks.registered;
     const auto generation = overlaid ? 0U : static_cast<std::uint32_t>(slot.object);
     if (allocation.is_not_of(generation) && slot.address == allocation.base) {
         // The pointer was made for an earlier owner of the address: the call frees the memory of the present one
@@ -202,8 +243,7 @@ bool Engine::judge_pointer(const Slot& slot, Thread& thread, Process& process, c
         if (family != FreeClass::HOST_SCOPE && !taken) judge_second_free(thread, allocation, operation);
         return false;
     }
-    if (slot.address != allocation.base && family != FreeClass::UNMAP && !host_memory_only &&
-        !(family == FreeClass::UNREGISTER && allocation.marks.registered)) {
+    if (slot.address != allocation.base && family != FreeClass::UNMAP && !host_memory_only && !lies_over) {
         if (!allocation.marks.free_reported && !taken) {
             Fact fact(RuleCode::INVALID_FREE, FactVariant::INTERIOR, operation, allocation);
             fact.assumed |= allocation.marks.assumed;
@@ -232,7 +272,7 @@ void Engine::judge_second_free(Thread& thread, Allocation& allocation, const Ope
 
 bool Engine::judge_family(Allocation& allocation, FreeClass family, const Operation& operation) {
     FactVariant fault = family_fault(family, allocation.kind);
-    if (family == FreeClass::UNREGISTER && (allocation.marks.registered || pageable(allocation.kind))) {
+    if (lies_over_host(family) && (allocation.marks.registered || pageable(allocation.kind))) {
         if (allocation.marks.registered) return true;
         fault = allocation.marks.unregistered ? FactVariant::SAME_POINTER : FactVariant::WRONG_FAMILY;
     }

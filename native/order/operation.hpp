@@ -39,6 +39,21 @@ constexpr Kinds waits_of_host = {OperationKind::STREAM_SYNCHRONIZE, OperationKin
                                  OperationKind::EVENT_SYNCHRONIZE,  OperationKind::EVENT_QUERY,
                                  OperationKind::EVENT_ELAPSED,      OperationKind::CONTEXT_SYNCHRONIZE};
 
+/// Bytes outside of which nothing is touched, where it is not known which in them are.
+struct Bounds {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;  ///< behind the last one; 0: there are no bounds
+
+    [[nodiscard]] bool known() const { return high != 0; }
+    [[nodiscard]] bool holds(const Bounds& other) const {
+        return known() && other.known() && low <= other.low && other.high <= high;
+    }
+    [[nodiscard]] bool apart(const Bounds& other) const {
+        return known() && other.known() && (high <= other.low || other.high <= low);
+    }
+    bool operator==(const Bounds&) const = default;
+};
+
 /// One memory reference of an operation.
 struct Reference {
     std::uint64_t address;
@@ -49,6 +64,13 @@ struct Reference {
     std::uint8_t flags;          ///< TOUCHES, and ATOMIC or STRIDED (with `rows` always ATOMIC)
     bool behind = false;         ///< of a kernel that begins at once: used after it has waited
     const Rows* rows = nullptr;  ///< which bytes are touched, where not all are and that is known
+    Bounds bounds = {};          ///< of a kernel's, whose size is not known
+
+    /// Whether it is no use of its own: it says that a kernel polls the word there.
+    [[nodiscard]] bool polls() const {
+        return mode == AccessMode::OPAQUE && (flags & bit(SlotFlag::ATOMIC)) != 0 && size == 0 && rows == nullptr &&
+               !bounds.known();
+    }
 };
 
 constexpr std::uint8_t mode_bits = 3;

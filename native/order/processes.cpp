@@ -89,9 +89,12 @@ void Engine::exit(const Slot& slot, Thread& thread, Process& process, const Oper
 void Engine::judge_exit(Thread& thread, Process& process, const Operation& operation) {
     if (process.broken) return;
     contexts_.each_of(process, [&](std::uint32_t index) { judge_teardown(thread, index, operation, true); });
-    process.allocations.each(
-        [&](std::uint32_t, Allocation& allocation) { report_leak(allocation, FactVariant::LEAK_AT_EXIT, operation); });
+    process.allocations.each([&](std::uint32_t, Allocation& allocation) {
+        if (!process.allocations.has_blocks_in(allocation))
+            report_leak(allocation, FactVariant::LEAK_AT_EXIT, operation);
+    });
     graphs_.report_leaks(process, handles_, operation, true);
+    if (recording_) report_unreleased(process, operation);
     if (requirements_) require_escape(process, thread, operation.sequence);
 }
 

@@ -26,6 +26,7 @@ void Engine::enter_only(const Slot& slot, Thread& thread) {
                                     CAPTURE_BEGIN, CAPTURE_END,   GRAPH_INSTANTIATE, GRAPH_UPDATE,  GRAPH_CLONE};
     if (waits_of_host.has(operation.kind)) {
         // What did not return has ordered nothing.
+        if (thread.callback.sequence != 0) judge_callback(entered, thread, operation);
         if (admit_call(entered, thread, process, operation)) judge_stale(entered, thread, process, operation);
     } else if (makes.has(operation.kind)) {
         admit_call(entered, thread, process, operation);

@@ -1,6 +1,7 @@
 #include "reference_patches.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "generated/vocabulary.hpp"
 
@@ -17,6 +18,9 @@ void put(const ReferencePatch& patch, std::uint8_t changed, std::uint8_t& mode, 
         case ReferencePatch::Verdict::known: break;
     }
     mode = static_cast<std::uint8_t>((mode & ~changed) | patch.bits);
+    // Of a part of a memory object the recorder tells the size; with it the bit of atomic accesses would mean gaps.
+    const bool atomic = (patch.bits & static_cast<std::uint8_t>(SlotFlag::ATOMIC)) != 0;
+    if (atomic && (size & bounded_bit) == 0) size = size <= UINT32_MAX && size != 0 ? size | bounded_bit : 0;
     if ((patch.begin != 0 || patch.size != 0) && address != 0) {
         address += patch.begin;
         size = patch.size;
@@ -30,6 +34,41 @@ static_assert(offsetof(ReferencesSlot, second_address) == offsetof(Slot, stream)
 static_assert(offsetof(ReferencesSlot, second_size) == offsetof(Slot, object));
 static_assert(offsetof(ReferencesSlot, first_mode) == offsetof(Slot, detail));
 static_assert(offsetof(ReferencesSlot, second_mode) == offsetof(Slot, flags));
+
+/// Moves each reference of a launch to the place before its own, the first one into the launch's slot.
+void move_up(Slot& launch, std::span<Slot> continuations, std::uint8_t own_bits) {
+    Slot* before = nullptr;
+    ReferencesSlot pair_before{};
+    for (Slot& slot : continuations) {
+        if (slot.kind < first_continuation_kind) return;
+        if (static_cast<OperationKind>(slot.kind) != OperationKind::REFERENCES) continue;
+        ReferencesSlot pair;
+        std::memcpy(&pair, &slot, sizeof pair);
+        if (before == nullptr) {
+            constexpr std::uint64_t generation_bits = 0xffffffff;
+            launch.address = pair.first_address;
+            launch.size = pair.first_size;
+            launch.object = (launch.object & ~generation_bits) | pair.first_generation;
+            launch.flags = static_cast<std::uint8_t>((launch.flags & ~own_bits) | (pair.first_mode & own_bits));
+        } else {
+            pair_before.second_address = pair.first_address;
+            pair_before.second_size = pair.first_size;
+            pair_before.second_generation = pair.first_generation;
+            pair_before.second_mode = pair.first_mode;
+            pair_before.count = 2;
+            std::memcpy(before, &pair_before, sizeof pair_before);
+        }
+        const bool both = pair.count >= 2;
+        pair.first_address = both ? pair.second_address : 0;
+        pair.first_size = both ? pair.second_size : 0;
+        pair.first_generation = pair.second_generation;
+        pair.first_mode = pair.second_mode;
+        pair.second_address = pair.second_size = 0;
+        std::memcpy(&slot, &pair, sizeof pair);
+        before = &slot;
+        pair_before = pair;
+    }
+}
 
 void note(std::span<std::uint8_t> sites, std::uint32_t site) {
     if (site < sites.size()) sites[site] = 1;
@@ -74,10 +113,15 @@ bool ReferencePatches::patch(std::span<Slot> slots, const PatchedNotes& notes) {
             graphs_talk_ |= !launch;
         }
         if (shape->count == 0 || slot.more > shape->room) continue;
+        const std::size_t further = std::min<std::size_t>(slot.more, slots.size() - i - 1);
+        if (launch && slot.address == 0 && further != 0) {
+            // All may be leftovers, so the launch's own place is empty, and does not count. A leftover stays behind it.
+            if (at(shape->first).verdict == ReferencePatch::Verdict::stays) continue;
+            move_up(slot, slots.subspan(i + 1, further), own_bits_);
+        }
         found = true;
         note(notes.patched, slot.site);
         if (launch) put(at(shape->first), own_bits_, slot.flags, slot.address, slot.size);
-        const std::size_t further = std::min<std::size_t>(slot.more, slots.size() - i - 1);
         // Of a node's references none is in its own slot.
         patch_further(slots.subspan(i + 1, further), shape->first + (launch ? 1 : 0), shape->first + shape->count);
     }

@@ -8,6 +8,8 @@
 #include "clock.hpp"
 #include "failures.hpp"
 #include "flat_map.hpp"
+#include "held_commands.hpp"
+#include "mapped_regions.hpp"
 #include "operation.hpp"
 
 namespace streamsan::order {
@@ -32,6 +34,11 @@ struct Thread {
     std::uint32_t published_version = 0;  ///< its timeline's version, and tick, as of which the other threads know it
     Tick published_tick = 0;
     UnseenFailure failure;
+    std::uint32_t branch = none;     ///< of an out-of-order queue: that of its latest command there, or ...
+    std::uint32_t branch_of = none;  ///< (of which queue: index of OutOfOrderQueue)
+    bool branch_open = false;        ///< ... of the command whose wait list it is in the middle of
+    Operation callback;              ///< what registered the callback whose body it runs; no sequence: none
+    std::uint64_t callback_key = 0;
     std::uint32_t building = none;    ///< executable graph whose body it is in the middle of
     std::uint64_t building_left = 0;  ///< parts of that body to come
     std::size_t building_references = 0;
@@ -57,6 +64,7 @@ struct Context {
     ContextKind kind = ContextKind::PRIMARY;
     bool assumed = false;  ///< never created in the trace
     bool dead = false;
+    bool closed = false;      ///< of OpenCL: released for the last time; what was made in it lives on
     std::uint32_t epoch = 0;  ///< counts resets: streams and events of an earlier one are dead
     std::uint32_t process = none;
     Operation made;
@@ -108,6 +116,11 @@ struct Stream {
     Placed free;  ///< last stream-ordered free
     Operation made;
     Operation destroyed;
+    std::uint32_t out_of_order = none;  ///< of an out-of-order queue: index of its OutOfOrderQueue
+    std::uint32_t branch_of = none;     ///< of a branch: that of its queue
+    std::uint32_t barriers = 0;         ///< of a branch: as of which barrier of its queue it knows that
+    bool reserved = false;              ///< of a branch: a thread is in the middle of the wait list of its next command
+    bool is_news = false;               ///< of a branch: it is in its queue's list of that name
     std::vector<std::uint64_t> bodies;  ///< sync keys of host functions whose bodies may still publish what they did
 };
 
@@ -124,6 +137,14 @@ struct AmbiguousWait {
     std::uint64_t handle = 0;
     bool assumed = false;
     std::uint64_t sequence = 0;
+};
+
+/// A kernel, or a launch of a graph with one, that goes on when a word is written: what is before that may be before
+/// it.
+struct Poller {
+    Operation launch;
+    Epoch at;
+    std::uint64_t ends = UINT64_MAX;  ///< what is numbered so, or higher, was issued when it was known to have ended
 };
 
 /// A reset, or the destruction of a context: other threads' calls may show that they still use it.
@@ -179,7 +200,13 @@ struct Process {
     std::uint64_t unknown_work = 0;     ///< sequence of the latest operation on a stream of an unknown caller ...
     std::uint64_t unknown_awaited = 0;  ///< ... and of that when the host waited last
     bool unknown_after_end = false;     ///< such a stream was used after its context's end: it is a default stream
-    bool value_ordered = false;         ///< values in memory order work in ways nobody sees
+    std::vector<Poller> pollers;        ///< the latest ones
+    std::size_t open_pollers = 0;       ///< of these, not known to have ended
+    std::size_t unset_user_events = 0;
+    HeldCommands held;  ///< what waits for one of them
+    MappedRegions mapped;
+    std::uint64_t open_objects = 0;  ///< memory objects, events, kernels, ... of OpenCL that live
+    bool value_ordered = false;      ///< values in memory order work in ways nobody sees
 };
 
 }  // namespace streamsan::order

@@ -21,7 +21,8 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     stream.handle = handle;
     stream.kind = kind;
     stream.assumed = assumed;
-    stream.blocking = kind != StreamKind::NON_BLOCKING && kind != StreamKind::LEGACY;
+    stream.blocking =
+        kind != StreamKind::NON_BLOCKING && kind != StreamKind::LEGACY && kind != StreamKind::OUT_OF_ORDER;
     stream.context = context;
     stream.context_epoch = contexts_[context].epoch;
     stream.made = made;
@@ -94,7 +95,8 @@ void Engine::stream_create(const Slot& slot, Thread& thread, Process& process, c
     }
     const bool assumed = operation.assumed();
     auto kind = static_cast<StreamKind>(slot.detail);
-    if (kind != StreamKind::BLOCKING && kind != StreamKind::NON_BLOCKING) kind = StreamKind::UNKNOWN;
+    if (kind != StreamKind::BLOCKING && kind != StreamKind::NON_BLOCKING && kind != StreamKind::OUT_OF_ORDER)
+        kind = StreamKind::UNKNOWN;
     const std::uint32_t old = process.streams.find(slot.object);
     const bool restated = is_restated(slot);
     if (restated && old != none && !stale(*streams_[old])) return;
@@ -102,9 +104,14 @@ void Engine::stream_create(const Slot& slot, Thread& thread, Process& process, c
         if (streams_[old]->alive) end_stream(old, operation);  // its destroy was not seen
         spare_streams_.push_back(old);
     }
-    const std::uint32_t index =
-        new_stream(process, contexts_.current(thread, process), slot.object, kind, assumed, thread, operation);
+    const std::uint32_t context = contexts_.named_or_current(process, thread, slot.address);
+    if (slot.address != 0 && !contexts_.admit(context, operation)) return;
+    const std::uint32_t index = new_stream(process, context, slot.object, kind, assumed, thread, operation);
     process.streams.set(slot.object, index);
+    if (kind == StreamKind::OUT_OF_ORDER) {
+        streams_[index]->out_of_order = static_cast<std::uint32_t>(queues_.size());
+        queues_.emplace_back();
+    }
     if (restated && !assumed) {
         timeline(*streams_[index]).advance();  // it may have work pending
         leave(*streams_[index]);
@@ -130,6 +137,7 @@ void Engine::stream_destroy(const Slot& slot, Thread& thread, Process& process, 
 }
 
 void Engine::end_stream(std::uint32_t index, const Operation& operation) {
+    if (streams_[index]->out_of_order != none) end_queue(*streams_[index], operation);
     Stream& stream = *streams_[index];
     Context& context = contexts_[stream.context];
     Timeline& own = timeline(stream);

@@ -5,13 +5,15 @@
 
 #include "clock.hpp"
 #include "flat_map.hpp"
+#include "operation.hpp"
 
 namespace streamsan::order {
 
 /// What was released under a key.
 struct SyncKey {
     Clock clock;
-    Epoch function;  ///< the host function whose body runs under it; tick 0: none
+    Operation callback;  ///< what registered the callback whose body runs under it; no sequence: none
+    Epoch function;      ///< the host function whose body runs under it; tick 0: none
 };
 
 /// The keys in use. They have no end of life: old ones are folded into one clock.

@@ -33,13 +33,13 @@ Event* Engine::event_of(std::uint64_t handle, Process& process, Thread& thread, 
     return nullptr;
 }
 
-Change Engine::learn_event(const Event& event, Timeline& waiter, EdgeKind kind) {
+Change Engine::learn_event(const Event& event, Timeline& waiter, EdgeKind kind, Lanes relations) {
     if (!event.recorded) {
         if (!event.created) learn_anything(waiter);  // whoever gave us the event may have recorded anything in it
         return {!event.created, !event.created};
     }
-    const Change change = waiter.learn(event.clock, edges_.in(kind, contract_edge));
-    waiter.learn(event.at, edges_.in(kind, event.inside_launch ? run_edge : contract_edge));
+    const Change change = waiter.learn(event.clock, edges_.in(kind, relations));
+    waiter.learn(event.at, edges_.in(kind, event.inside_launch ? run_edge : relations));
     return change;
 }
 
@@ -48,20 +48,29 @@ void Engine::event_create(const Slot& slot, Thread& thread, Process& process, co
     if (restated && events_.live(process, slot.object) != nullptr) return;
     const std::uint32_t context = contexts_.current(thread, process);
     Event& event = events_.make(process, slot.object, context, contexts_[context].epoch);
+    if (event.is_unset()) --process.unset_user_events;  // its end was not seen
+    event.user = slot.detail == static_cast<std::uint8_t>(EventKind::USER);
     event.created = !operation.assumed() && !restated;  // who knows what was recorded in it before
     event.alive = true;
     event.recorded = false;
     event.opaque_version = process.opaque_version;
     event.made = operation;
+    if (event.is_unset()) ++process.unset_user_events;
 }
 
 void Engine::event_destroy(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
-    if (event_of(slot.object, process, thread, operation) != nullptr)
-        events_.destroy(process.events.find(slot.object), operation);
+    const Event* const event = event_of(slot.object, process, thread, operation);
+    if (event == nullptr) return;
+    if (event->is_unset()) --process.unset_user_events;
+    events_.destroy(process.events.find(slot.object), operation);
 }
 
 void Engine::event_record(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
     Event* const named = event_of(slot.object, process, thread, operation);
+    if (slot.stream == 0 && named != nullptr && named->user) {
+        set_user_event(*named, thread, process, operation);
+        return;
+    }
     Stream* const source = place(slot, thread, process, operation);
     if (named == nullptr || source == nullptr) return;
     Stream& stream = *source;
@@ -79,6 +88,7 @@ void Engine::event_record(const Slot& slot, Thread& thread, Process& process, Op
 
 void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
     const Event* const named = event_of(slot.object, process, thread, operation);
+    const bool news = named == nullptr || is_news_to_next(*named, slot, thread, process);
     Stream* const waiter = place(slot, thread, process, operation);
     if (named == nullptr && waiter != nullptr) wait_as_meant(slot, thread, process, operation);
     if (named == nullptr || waiter == nullptr) return;
@@ -86,7 +96,12 @@ void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& proces
     const Event& event = *named;
     enter(stream, thread, slot.thread);
     bool needed = brings(learn_event(event, timeline(stream), EdgeKind::event_to_stream), process);
-    if (event.recorded) {
+    if (stream.branch_of != none) needed |= news;
+    // What was brought late follows a host that knows more by now.
+    needed |= event.user || brings_held_;
+    if (event.recorded && event.source == none) {
+        needed |= !event.created || event.opaque_version != process.opaque_version;  // a user event
+    } else if (event.recorded) {
         const Stream& source = *streams_[event.source];
         const bool same = event.source == stream.index && event.record.sequence > stream.made.sequence;
         const bool other_name = source.blocking && process.unknown_work != 0;
@@ -100,6 +115,15 @@ void Engine::stream_wait_event(const Slot& slot, Thread& thread, Process& proces
     note_wait(operation, needed, event.recorded ? &event.record : nullptr);
     leave(stream);
     note_ambiguous(process, stream, operation);
+}
+
+bool Engine::is_news_to_next(const Event& event, const Slot& slot, const Thread& thread, const Process& process) {
+    const std::uint32_t index = process.streams.find(slot.stream);
+    if (index == none || streams_[index]->out_of_order == none || !event.recorded) return false;
+    const std::uint32_t queue = streams_[index]->out_of_order;
+    const bool open = thread.branch_open && thread.branch_of == queue;
+    return !(timeline(thread).clock.knows(event.at, contract) || queues_[queue].barrier.knows(event.at, contract) ||
+             (open && timeline(*streams_[thread.branch]).clock.knows(event.at, contract)));
 }
 
 void Engine::wait_as_meant(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
@@ -127,8 +151,12 @@ void Engine::event_wait(const Slot& slot, Thread& thread, Process& process, cons
     Timeline& host = timeline(thread);
     process.unknown_awaited = process.unknown_work;
     const bool pending = event.recorded && !host.clock.knows(event.at, contract);
-    bool needed = brings(learn_event(event, host, EdgeKind::event_to_host), process) || pending;
-    if (event.recorded) {
+    const bool observed = query && slot.detail == static_cast<std::uint8_t>(EdgeClass::OBSERVED);
+    const Lanes relations = observed ? observed_edge : contract_edge;
+    bool needed = brings(learn_event(event, host, EdgeKind::event_to_host, relations), process) || pending;
+    if (observed && event.recorded && event.source != none)
+        implicit_waits_.keep(event.source, {operation, event.at}, event.clock);
+    if (event.recorded && event.source != none) {
         const Stream& source = *streams_[event.source];
         needed |= !event.created || source.assumed || (source.blocking && process.unknown_work != 0);
         note_ambiguous(process, source, operation);
@@ -148,6 +176,7 @@ void Engine::event_elapsed(const Slot& slot, Thread& thread, Process& process, c
 Change Engine::wait_for_stream(Timeline& host, Stream& stream, const Process& process) {
     catch_up(stream, process);
     if (value_words_.pending()) value_words_.settle(stream.index);
+    if (stream.out_of_order != none) gather(stream);
     Change change = host.learn(timeline(stream), edges_.in(EdgeKind::stream_to_host, contract_edge));
     // The legacy stream's queue holds waits for the blocking streams, and theirs for it: without changing either.
     const Context& context = contexts_[stream.context];
@@ -226,7 +255,7 @@ void Engine::observe_context(Thread& thread, std::uint32_t thread_index, std::ui
 
 void Engine::observe_copy(Thread& thread, Stream& stream, const Placed& copy) {
     Timeline& own = timeline(stream);
-    implicit_copies_.keep(stream.index, copy, own.clock);
+    implicit_waits_.keep(stream.index, copy, own.clock);
     timeline(thread).learn(own, edges_.in(EdgeKind::observed_wait, observed_edge));
 }
 
@@ -247,6 +276,7 @@ void Engine::host_release(const Slot& slot, Thread& thread, const Process& proce
     if (thread.call_tick > host.tick) host.advance();
     host.released = true;
     if (thread.body_key == slot.object) thread.body = {};
+    if (thread.callback_key == slot.object) thread.callback = {};
     keys_.at(key_name(process, slot.object)).clock.join(host.clock, mask_of(slot.detail));
 }
 
@@ -254,6 +284,10 @@ void Engine::host_acquire(const Slot& slot, Thread& thread, Process& process) {
     Timeline& host = timeline(thread);
     if (const SyncKey* key = keys_.find(key_name(process, slot.object)); key != nullptr) {
         host.learn(key->clock, edges_.in(EdgeKind::release, mask_of(slot.detail)));
+        if (key->callback.sequence != 0) {
+            thread.callback = key->callback;
+            thread.callback_key = slot.object;
+        }
         if (key->function.tick != 0) {
             thread.body = key->function;
             thread.body_key = slot.object;

@@ -14,8 +14,8 @@ constexpr std::size_t most_points = std::size_t{1} << 20;
 /// Whether the operation is done by the stream that its slot names, not by the host.
 bool runs_on_stream(OperationKind kind) {
     using enum OperationKind;
-    static constexpr Kinds on_stream = {LAUNCH,           COPY,         MEMSET, HOST_FUNCTION, PREFETCH,
-                                        STREAM_MEMORY_OP, GRAPH_LAUNCH, ALLOC,  FREE,          EVENT_RECORD};
+    static constexpr Kinds on_stream = {LAUNCH,       COPY,  MEMSET, HOST_FUNCTION, PREFETCH,    STREAM_MEMORY_OP,
+                                        GRAPH_LAUNCH, ALLOC, FREE,   EVENT_RECORD,  QUEUE_MARKER};
     return on_stream.has(kind);
 }
 
@@ -121,7 +121,12 @@ void Engine::note_watched(const Slot& slot, const Thread& thread) {
 
 std::uint32_t Engine::stream_at(const Slot& slot, const Thread& thread, const Process& process) const {
     if (slot.stream == 0) return none;
-    if (slot.stream > per_thread_handle) return process.streams.find(slot.stream);
+    if (slot.stream > per_thread_handle) {
+        const std::uint32_t index = process.streams.find(slot.stream);
+        const bool branched =
+            index != none && streams_[index]->out_of_order != none && thread.branch_of == streams_[index]->out_of_order;
+        return branched ? thread.branch : index;
+    }
     if (thread.context == none) return none;
     if (slot.stream == legacy_handle) return contexts_[thread.context].legacy;
     const std::uint64_t owner = recording_ ? slot.thread % most_recorded_threads : slot.thread;

@@ -3,6 +3,25 @@
 #include "uses.hpp"
 
 namespace streamsan::order {
+namespace {
+
+/// What a reference's operation does there: of a kernel only machine code, or an instrumented run, tells how far it
+/// reaches.
+Access access_by(const Operation& operation, const Reference& reference) {
+    Access access{operation, {reference.address, 0, nullptr, reference.bounds}};
+    const bool told = operation.kind == OperationKind::LAUNCH && reference.size != 0;
+    if (exact_extent(operation.kind) || told || reference.rows != nullptr) access.reach(reference.size, reference.rows);
+    return access;
+}
+
+/// The weakest edge that a finding rests on, by the order from the end of the memory to its use.
+EdgeClass resting_on(Verdict order) {
+    if (order == Verdict::contract) return EdgeClass::CONTRACT;
+    return order == Verdict::observed ? EdgeClass::OBSERVED : EdgeClass::RUN;
+}
+
+}  // namespace
+
 void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
     static constexpr Kinds never_waited_for = {OperationKind::HOST_FUNCTION, OperationKind::STREAM_MEMORY_OP};
     const auto wait = never_waited_for.has(operation.kind) ? WaitClass::NONE : static_cast<WaitClass>(slot.detail);
@@ -26,6 +45,11 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     note_unknown(process, stream, operation);
     const LastKernel before = enter(stream, thread, slot.thread);
     Timeline& own = timeline(stream);
+    if (process.open_pollers != 0) [[unlikely]]
+        end_pollers(process, thread, operation.sequence);
+    const bool polls = polls_ && operation.kind == OperationKind::LAUNCH;
+    if (polls) [[unlikely]]
+        learn_words(process, own, references_);
     const Tick ahead = own.tick;
     // A programmatic kernel behind this one may know what is before it, and not the kernel: that is a point of its own.
     own.released |= operation.kind == OperationKind::LAUNCH;
@@ -33,6 +57,8 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     if (has_body) reach_function(key_name(process, slot.object), own);
     const Placed placed{operation, own.advance()};
     if (has_body) pass_function(key_name(process, slot.object), own, placed.epoch);
+    if (polls) [[unlikely]]
+        add_poller(process, placed);
     const bool waits_as_observed = operation.kind == OperationKind::COPY && wait == WaitClass::OBSERVED_COMPLETE;
     // Programs rely on a synchronous copy to be complete, though the transfer from a staging buffer may still run.
     const bool settled =
@@ -115,12 +141,15 @@ void Engine::pass_function(std::uint64_t key, Timeline& stream, Epoch function) 
 
 void Engine::use(Process& process, Thread& thread, const Stream* stream, const Timeline& own,
                  const Reference& reference, Placed placed, bool settled) {
+    if (reference.polls()) return;
     const std::uint32_t index = process.allocations.containing(reference.address);
     if (index == none) return;
     Allocation& allocation = process.allocations[index];
     note_other_use(process, index, placed.operation.kind, reference.mode);
     placed.operation = placed.operation.as_use(reference.mode, reference.flags);
     if (reference.assumed) placed.operation.flags |= bit(SlotFlag::ASSUMED);
+    if (allocation.kind == MemoryKind::POOL_BLOCK && may_be_end(process, reference, allocation))
+        placed.operation.flags |= bit(SlotFlag::ASSUMED);
     if (allocation.is_not_of(reference.generation)) {
         use_stale(index, placed);
         return;
@@ -130,37 +159,43 @@ void Engine::use(Process& process, Thread& thread, const Stream* stream, const T
         if (!admit_graph_memory(process, index, clock, stream, placed.operation, FactVariant::GRAPH_USE)) return;
         if (stream != nullptr && allocation.live()) graphs_.note_outside_use(process, index);
     }
+    Access access = access_by(placed.operation, reference);
     if (!allocation.live()) {
-        use_freed(process, thread, stream, index, placed);
+        const Part part = access.part();
+        use_freed(process, thread, stream, index, {access.operation, placed.epoch}, &part);
         return;
     }
     // What the host did itself is over when its call returns: its own later frees are behind it.
     if (stream == nullptr) return;
-    const bool ordered = allocation.kind != MemoryKind::STREAM_ORDERED || allocation.marks.assumed ||
-                         own.clock.knows(allocation.made_at, contract) ||
-                         check_after_alloc(process, allocation, *stream, own.clock, placed);
-    Access access{placed.operation, {reference.address}};
-    // Of a kernel only its machine code, or an instrumented run, tells how far it reaches.
-    const bool told = placed.operation.kind == OperationKind::LAUNCH && reference.size != 0;
-    if (exact_extent(placed.operation.kind) || told || reference.rows != nullptr)
-        access.reach(reference.size, reference.rows);
+    if (!process.mapped.empty()) [[unlikely]] {
+        // A map reads what it maps itself.
+        const bool maps = placed.operation.kind == OperationKind::COPY && references_.size() == 1 && access.exact() &&
+                          access.operation.reads_only();
+        if (!maps) judge_mapped(process, allocation, reference, access);
+    }
+    const bool in_order = allocation.kind == MemoryKind::STREAM_ORDERED || allocation.kind == MemoryKind::CL_MAPPED;
+    const bool ordered = !in_order || allocation.marks.assumed || own.clock.knows(allocation.made_at, contract) ||
+                         check_after_alloc(process, allocation, *stream, own.clock, access);
     // Nearly always all that is kept is of this stream. But kernels that begin at once share a timeline, and know
     // nothing of each other.
     bool others = own.slot != stream->timeline || allocation.more_uses != none || allocation.marks.baked ||
                   allocation.has_earlier();
     for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) others |= allocation.uses[i].epoch.slot != own.slot;
     if (ordered && others) judge_conflicts(process, allocation, *stream, own.clock, access);
+    if (allocation.kind == MemoryKind::POOL_BLOCK) judge_reuse(process, allocation, *stream, own.clock, access);
     if (allocation.marks.baked) graphs_.note_baked_use(process, index);
     if (requirements_) {
-        graphs_.each_pending(process, allocation, [&](const Placed& earlier, const Part&) {
-            const bool conflict = !(placed.operation.reads_only() && earlier.operation.reads_only());
+        graphs_.each_pending(process, allocation, [&](const Placed& earlier, const Part& part) {
+            const bool read = access.operation.reads_only() && earlier.operation.reads_only();
+            const bool conflict = !read && !never_meet(access, {earlier.operation, part});
             if (conflict && earlier.operation.sequence != placed.operation.sequence &&
                 !own.clock.knows(earlier.epoch, contract)) {
                 require(Unmet::Sort::use_use, earlier.operation.sequence, placed.operation.sequence);
             }
         });
     }
-    uses_host_ |= host_side(allocation.kind) || allocation.kind == MemoryKind::MANAGED;
+    uses_host_ |=
+        host_side(allocation.kind) || allocation.kind == MemoryKind::MANAGED || allocation.kind == MemoryKind::SVM;
     if (host_side(allocation.kind)) {
         if (settled) access.operation.flags = static_cast<std::uint8_t>(access.operation.flags & ~touches_bit);
         if (bounded_extent(placed.operation.kind)) access.end = end_of(reference, allocation);
@@ -187,11 +222,15 @@ void Engine::use_stale(std::uint32_t index, const Placed& use) {
     report(fact);
 }
 
-void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, std::uint32_t index, const Placed& use) {
+void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, std::uint32_t index, const Placed& use,
+                       const Part* part) {
     Allocation& allocation = process.allocations[index];
     // Unregistered host memory is host memory still.
     if (allocation.marks.use_reported || allocation.kind == MemoryKind::REGISTERED) return;
     const Placed by_host = allocation.uses[0];
+    // A command that was enqueued before the release holds what it uses; it may have waited for a user event since.
+    const bool deferred = allocation.freed_by == static_cast<std::uint8_t>(FreeClass::CL_RELEASE);
+    if (deferred && use.operation.sequence < by_host.operation.sequence) return;
     const Placed by_stream = allocation.uses[1];
     const bool asynchronous = by_stream.epoch.tick != 0;
     const bool reset = allocation.freed_by == ended_by_reset;
@@ -209,6 +248,7 @@ void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, s
         const auto family = static_cast<FreeClass>(allocation.freed_by);
         Fact fact(free_code(family), free_variant(family), by_host.operation, allocation);
         fact.with(RelatedRole::USE, use.operation);
+        if (part != nullptr) fact.touches[1] = touch_of({use.operation, *part});
         fact.assumed = assumed;
         fact.may_be_equal = equal_streams(stream, by_host.operation.stream_name);
         report(fact);
@@ -217,19 +257,18 @@ void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, s
     Fact fact(RuleCode::USE_AFTER_FREE, asynchronous ? FactVariant::AFTER_ASYNC_FREE : FactVariant::AFTER_FREE,
               use.operation, allocation);
     fact.with(reset ? RelatedRole::RESET : RelatedRole::FREE, by_host.operation);
+    if (part != nullptr) fact.touches[0] = touch_of({use.operation, *part});
     // The host's allocator may have the pages of freed pinned memory again, for memory of its own: a recording does not
     // tell.
     const bool pageable_now = recording_ && allocation.kind == MemoryKind::PINNED;
     fact.assumed |= by_host.operation.assumed() || allocation.marks.assumed || pageable_now;
-    fact.rests_on = order == Verdict::contract   ? EdgeClass::CONTRACT
-                    : order == Verdict::observed ? EdgeClass::OBSERVED
-                                                 : EdgeClass::RUN;
+    fact.rests_on = resting_on(order);
     report(fact);
 }
 
 void Engine::judge_refused_use(Process& process, Thread& thread, const Operation& operation) {
     using enum OperationKind;
-    static constexpr Kinds with_operands = {COPY, MEMSET, PREFETCH, LAUNCH};
+    static constexpr Kinds with_operands = {COPY, MEMSET, PREFETCH, LAUNCH, GRAPH_INSTANTIATE};
     if (operation.status != status::invalid_value || !with_operands.has(operation.kind)) return;
     const Clock& clock = timeline(thread).clock;
     for (const Reference& reference : references_) {
@@ -239,12 +278,32 @@ void Engine::judge_refused_use(Process& process, Thread& thread, const Operation
         if (allocation.is_not_of(reference.generation) || allocation.live() || allocation.kind == MemoryKind::GRAPH ||
             pageable(allocation.kind))
             continue;
-        if (verdict(clock, allocation.uses[0].epoch) == Verdict::unordered) continue;
+        const Verdict order = verdict(clock, allocation.uses[0].epoch);
+        if (order == Verdict::unordered) continue;
+        if (operation.kind == GRAPH_INSTANTIATE) {
+            report_refused_graph(allocation, operation, resting_on(order));
+            continue;
+        }
         Operation attempt = operation.as_use(reference.mode, reference.flags);
         // The driver does not look at what a kernel is given: the launch failed for another reason.
         if (reference.assumed || operation.kind == LAUNCH) attempt.flags |= bit(SlotFlag::ASSUMED);
         use_freed(process, thread, nullptr, index, {attempt, {}});
     }
+}
+
+void Engine::report_refused_graph(Allocation& allocation, const Operation& operation, EdgeClass rests_on) {
+    if (allocation.marks.use_reported) return;
+    const bool reset = allocation.freed_by == ended_by_reset;
+    const Operation& end = allocation.uses[0].operation;
+    Fact fact(RuleCode::GRAPH_STALE_POINTER, reset ? FactVariant::STALE_RESET : FactVariant::STALE_FREED, operation,
+              allocation);
+    fact.with(reset ? RelatedRole::RESET : RelatedRole::FREE, end);
+    // A pool may hold the memory of a free in a stream for long, and the host's allocator that of pinned memory.
+    const bool kept = allocation.uses[1].epoch.tick != 0 || allocation.kind == MemoryKind::PINNED;
+    fact.assumed |= kept || end.assumed() || allocation.marks.assumed;
+    fact.rests_on = rests_on;
+    allocation.marks.use_reported = !fact.assumed;
+    report(fact);
 }
 
 void Engine::learn_by_polling(Timeline& host, const Process& process, const Allocation& allocation) {
@@ -259,15 +318,15 @@ void Engine::learn_by_polling(Timeline& host, const Process& process, const Allo
 }
 
 bool Engine::check_after_alloc(const Process& process, const Allocation& allocation, const Stream& stream,
-                               const Clock& clock, const Placed& use) {
+                               const Clock& clock, const Access& use) {
     require(Unmet::Sort::alloc_use, allocation.made.sequence, use.operation.sequence);
     const Verdict order = verdict(clock, allocation.made_at);
     if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return true;
     Fact fact(order == Verdict::observed ? RuleCode::RELIES_ON_IMPLICIT_SYNC : RuleCode::USE_BEFORE_ALLOC,
               FactVariant::NONE, use.operation, allocation);
+    fact.touches[0] = touch_of(use);
     add_doubts(fact, process, order, &stream, allocation.made);
-    if (order == Verdict::observed && name_copy(fact, allocation.made_at, clock))
-        fact.variant = FactVariant::IMPLICIT_COPY;
+    if (order == Verdict::observed) fact.variant = name_wait(fact, allocation.made_at, clock);
     report(fact);
     return false;
 }
@@ -284,6 +343,7 @@ void Engine::host_access(Thread& thread, Process& process, const Operation& oper
             continue;
         }
         if (allocation.live()) {
+            if (allocation.kind == MemoryKind::CL_MAPPED) judge_unmapped_host(allocation, host.clock, operation);
             if (reference.mode == AccessMode::READ && polls(allocation, reference, recording_))
                 learn_by_polling(host, process, allocation);
             judge_host_access(process, allocation, reference, host.clock, operation);
@@ -333,7 +393,7 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         require(Unmet::Sort::device_host, use.operation.sequence, operation.sequence);
         // Memory that an unknown caller passes is the host's if the host touches it; whether it is pinned nobody knows.
         const bool callers = allocation.kind == MemoryKind::UNKNOWN && use.operation.kind == OperationKind::COPY;
-        const bool managed = allocation.kind == MemoryKind::MANAGED;
+        const bool managed = allocation.kind == MemoryKind::MANAGED || allocation.kind == MemoryKind::SVM;
         if (!(host_side(allocation.kind) || managed || callers)) return;
         Beside beside = bulk ? Beside::meant : beside_kernel(allocation, own, used);
         // Nobody sees in a recording whether the host's access is one by which the two talk.
@@ -353,7 +413,7 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         const bool known_rows = rows_meet == Meeting::meet && used.plain() && own.plain();
         const bool between_rows = gaps && !known_rows && !own.touches(part.begin) && !used.touches(own.begin);
         add_doubts(fact, process, order, nullptr, use.operation);
-        if (order == Verdict::observed) name_copy(fact, use.epoch, clock);
+        if (order == Verdict::observed) name_wait(fact, use.epoch, clock);
         fact.assumed |= callers || may_not_reach || between_rows || use.operation.assumed() ||
                         allocation.marks.assumed || unknown_mode;
         if (!bulk) {
@@ -371,8 +431,12 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
     process.allocations.each_use(allocation, judge_kept);
     process.allocations.each_earlier(allocation, judge_kept);
     if (!allocation.marks.baked) return;
+    // The body of a graph's host function runs on a thread that asks nothing of the API, and nobody sees it begin: the
+    // access may be its own, behind what comes before the function in the graph.
+    const bool may_be_body = recording_ && threads_[operation.thread].last_call.sequence == 0;
     graphs_.each_launch(process, allocation, [&](const GraphExec& exec, const Baked& baked) {
         for (const BakedAccess& each : baked.accesses) {
+            if (each.before_host && may_be_body) continue;
             const Access use = launched(each.access, exec.last.operation);
             if (each.bulk || !each.host) judge({use.operation, exec.last.epoch}, use.part(), each.bulk, use.node);
         }

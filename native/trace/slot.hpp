@@ -38,7 +38,7 @@ struct ReferencesSlot {
     std::uint8_t first_mode;
     std::uint8_t second_mode;
     std::uint8_t count;
-    std::uint16_t spare_end;
+    std::uint16_t unseen;  ///< of memory that instrumentation does not see: readers set it, in a file it is 0
 };
 static_assert(sizeof(ReferencesSlot) == 64 && offsetof(ReferencesSlot, kind) == 58);
 
@@ -65,6 +65,11 @@ struct RowsSlot {
     std::uint8_t spare_end[5];
 };
 static_assert(sizeof(RowsSlot) == 64 && offsetof(RowsSlot, kind) == 58);
+
+/// The size of a kernel's reference that has this bit is none: bits 32 to 62 say where the bounds of what it touches
+/// begin, from its address on (signed), bits 0 to 31 how many bytes they have. src/streamsan/trace/reference_bounds.py
+/// writes it.
+constexpr std::uint64_t bounded_bit = std::uint64_t{1} << 63;
 
 constexpr std::int16_t status_unknown = -32768;
 

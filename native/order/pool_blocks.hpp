@@ -1,0 +1,25 @@
+// What a block of a pool has beside what all memory has: who used the bytes before it was handed out.
+#pragma once
+#include <vector>
+
+#include "conflicts.hpp"
+#include "facts.hpp"
+#include "operation.hpp"
+
+namespace streamsan::order {
+
+/// A use of an earlier block of the same bytes. It may still be pending.
+struct PriorUse {
+    Placed use;
+    Part part;
+    AllocationFact block;  ///< the block that it used ...
+    Operation made;        ///< ... where the pool handed that out ...
+    Operation released;    ///< ... and took it back; sequence 0: only that it was handed out again shows that
+};
+
+struct PoolBlock {
+    Operation released;  ///< sequence 0: its owner has it
+    std::vector<PriorUse> prior;
+};
+
+}  // namespace streamsan::order
