@@ -23,6 +23,14 @@ enum Flag : Word {
 constexpr int go_on = 0;
 constexpr Word all_lanes = 0xffffffff;
 
+/// The Sanitizer API tells the same number when the kernel is launched. The kernels of an executable graph have numbers
+/// of their own, the same at each of its launches (measured with driver 580).
+__device__ Word number_of_grid() {
+    Address number;
+    asm("mov.u64 %0, %%gridid;" : "=l"(number));
+    return static_cast<Word>(number);
+}
+
 /// What a launch is given, taken apart.
 struct Launch {
     Address head;
@@ -32,7 +40,10 @@ struct Launch {
     __device__ explicit Launch(void* given)
         : head(DeviceNotes::head_of(reinterpret_cast<Address>(given))),
           number(DeviceNotes::launch_of(reinterpret_cast<Address>(given))),
-          entries_log2(DeviceNotes::entries_log2_of(reinterpret_cast<Address>(given))) {}
+          entries_log2(DeviceNotes::entries_log2_of(reinterpret_cast<Address>(given))) {
+        if (DeviceNotes::by_grid(reinterpret_cast<Address>(given)))
+            number = number + number_of_grid() & (1U << DeviceNotes::launch_bits) - 1;
+    }
     __device__ DeviceNotes* notes() const { return reinterpret_cast<DeviceNotes*>(head); }
     __device__ DeviceNotes::Entry* entries() const {
         return reinterpret_cast<DeviceNotes::Entry*>(DeviceNotes::entries_of(head));

@@ -49,6 +49,7 @@ struct AccessRows {
     bool atomic;
     bool bound;  ///< one row, of which only some bytes may be touched
 
+    bool operator==(const AccessRows&) const = default;
     [[nodiscard]] std::uint64_t end() const { return begin + (slices - 1) * slice_pitch + (rows - 1) * pitch + width; }
 };
 
@@ -56,6 +57,7 @@ struct AccessRows {
 struct LaunchAccesses {
     std::vector<AccessRows> rows;
     bool whole;  ///< nothing else was
+    bool operator==(const LaunchAccesses&) const = default;
 };
 
 /// The ranges as rows. They are cut where memory begins (`bases`, in order), so that none lies in two allocations. Of

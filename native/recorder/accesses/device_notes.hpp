@@ -23,8 +23,10 @@ struct DeviceNotes {
     static constexpr unsigned page_shift = 3;
     static constexpr unsigned bytes_bit = 4;                ///< of a key: a page of bytes
     static constexpr unsigned entries_shift = launch_bits;  ///< of what a launch is given
+    static constexpr unsigned entries_bits = 4;
     static constexpr unsigned least_entries_log2 = 8;
-    static constexpr unsigned head_alignment_log2 = launch_bits + 4;
+    static constexpr std::uint64_t by_grid_bit = std::uint64_t{1} << (entries_shift + entries_bits);
+    static constexpr unsigned head_alignment_log2 = launch_bits + entries_bits + 1;
     static constexpr std::uint32_t no_note = 1U << 31;
 
     /// One for each page, launch and use.
@@ -46,6 +48,8 @@ struct DeviceNotes {
     // The head lies at an address that is a multiple of 1 << head_alignment_log2. A launch is given this address, and
     // in the bits that are zero there its number and the logarithm of how many entries there are. So it finds all that
     // it needs at each access without a look at the head: behind it lie the entries, then the notes.
+    // With `by_grid_bit` the number is less by that of the grid: kernels of one launch of a graph are all given the
+    // same.
     std::uint32_t taken;         ///< records
     std::uint32_t lost;          ///< accesses found no record: not all that was touched is noted
     std::uint32_t record_count;  ///< room
@@ -56,15 +60,19 @@ struct DeviceNotes {
     static constexpr std::uint64_t given_to(std::uint64_t head, std::uint32_t launch, unsigned entries_log2) {
         return head | std::uint64_t{entries_log2 - least_entries_log2} << entries_shift | launch;
     }
+    /// To a launch of a graph: a kernel's number is `launch` and that of its grid, modulo 1 << launch_bits.
+    static constexpr std::uint64_t given_to_graph(std::uint64_t head, std::uint32_t launch, unsigned entries_log2) {
+        return given_to(head, launch & ((1U << launch_bits) - 1), entries_log2) | by_grid_bit;
+    }
     static constexpr std::uint64_t head_of(std::uint64_t given) {
         return given >> head_alignment_log2 << head_alignment_log2;
     }
     static constexpr std::uint32_t launch_of(std::uint64_t given) {
         return static_cast<std::uint32_t>(given) & ((1U << launch_bits) - 1);
     }
+    static constexpr bool by_grid(std::uint64_t given) { return (given & by_grid_bit) != 0; }
     static constexpr unsigned entries_log2_of(std::uint64_t given) {
-        constexpr unsigned bits = head_alignment_log2 - entries_shift;
-        return (static_cast<std::uint32_t>(given) >> entries_shift & ((1U << bits) - 1)) + least_entries_log2;
+        return (static_cast<std::uint32_t>(given) >> entries_shift & ((1U << entries_bits) - 1)) + least_entries_log2;
     }
     static constexpr std::uint64_t entries_of(std::uint64_t head);
     static constexpr std::uint64_t bits_of_notes(std::uint64_t head, unsigned entries_log2);

@@ -46,6 +46,8 @@ constexpr int capture_mode_relaxed = 2;
 constexpr Status first_capture_status = 900;
 constexpr Status last_capture_status = 908;
 
+/// CUDA_ERROR_INVALID_VALUE.
+constexpr Status invalid_value = 1;
 /// CUDA_ERROR_NOT_SUPPORTED.
 constexpr Status not_supported = 801;
 

@@ -30,6 +30,11 @@ public:
         const auto head = reinterpret_cast<std::uint64_t>(parts_[part].head);
         return reinterpret_cast<const void*>(DeviceNotes::given_to(head, launch, entries_log2_));
     }
+    /// What the kernels of a graph's launch are to be given: each notes under `launch` and the number of its grid.
+    [[nodiscard]] const void* given_to_graph(std::size_t part, std::uint32_t launch) const {
+        const auto head = reinterpret_cast<std::uint64_t>(parts_[part].head);
+        return reinterpret_cast<const void*>(DeviceNotes::given_to_graph(head, launch, entries_log2_));
+    }
     /// Reads what ended launches have noted. False where the device does not answer.
     bool read(const Sanitizer& api, std::size_t part, TouchedByLaunch& touched, NotedAmount& amount);
     /// Makes a part as it was before so much was noted in it.

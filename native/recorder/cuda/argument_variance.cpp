@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "recorder/cuda/host_addresses.hpp"
 #include "recorder/cuda/kernels.hpp"
 #include "recorder/sites/words_hash.hpp"
 
@@ -12,7 +13,8 @@ namespace {
 
 constexpr std::size_t piece_bytes = 8;
 constexpr std::size_t most_runs = 1024;
-constexpr std::uint8_t most_rounds = 4;
+constexpr std::uint8_t most_searches = 4;
+constexpr std::uint8_t most_rounds = 32;
 constexpr std::size_t least_gain = 8;
 /// In the place of any address: which one it is makes no difference.
 constexpr std::uint64_t any_address = 0x5353'0000'0000'0001;
@@ -67,6 +69,47 @@ std::size_t groups_without(std::span<const SeenLaunch> launches, const std::vect
     return groups.size();
 }
 
+using Values = std::vector<std::vector<std::uint64_t>>;
+
+/// Of each launch, in each piece.
+Values values_of(std::span<const SeenLaunch> launches, const std::vector<ArgumentRun>& pieces) {
+    Values values;
+    for (const SeenLaunch& launch : launches) values.push_back(values_of(launch, pieces));
+    return values;
+}
+
+std::unordered_set<std::uint64_t> kinds_in(const Values& values, std::size_t piece) {
+    std::unordered_set<std::uint64_t> kinds;
+    for (const auto& each : values) kinds.insert(each[piece]);
+    return kinds;
+}
+
+bool is_known(const ArgumentVariance* before, const ArgumentRun& piece) {
+    return before != nullptr && std::ranges::any_of(before->runs, [&piece](const ArgumentRun& run) {
+               return run.begin <= piece.begin && piece.end <= run.end;
+           });
+}
+
+/// A word with two or three addresses is told: a program's first launches leave others on the stack than all later
+/// ones, and each word that is not told costs every launch.
+bool are_leftovers(const std::unordered_set<std::uint64_t>& kinds) {
+    constexpr std::size_t least_kinds = 4, most_looked_at = 16;
+    if (kinds.contains(any_address) || kinds.size() < least_kinds) return false;
+    std::size_t addresses = 0, numbers = 0;
+    for (const std::uint64_t word : kinds) {
+        if (addresses + numbers == most_looked_at) break;
+        if (word != 0) ++(is_host_address(word) ? addresses : numbers);
+    }
+    return addresses >= 2 && addresses >= 3 * numbers;
+}
+
+ArgumentVariance& after(const ArgumentVariance* before) {
+    auto& made = *new ArgumentVariance;
+    made.round = before == nullptr ? std::uint8_t{1} : static_cast<std::uint8_t>(before->round + 1);
+    made.searches = before == nullptr ? std::uint8_t{0} : before->searches;
+    return made;
+}
+
 void join_neighbours(std::vector<ArgumentRun>& runs) {
     std::vector<ArgumentRun> joined;
     for (const ArgumentRun& run : runs) {
@@ -81,35 +124,46 @@ void join_neighbours(std::vector<ArgumentRun>& runs) {
 
 const ArgumentVariance& next_variance(const Kernel& kernel, std::span<const SeenLaunch> launches) {
     const ArgumentVariance* const before = kernel.variance.load(std::memory_order_acquire);
-    auto& found = *new ArgumentVariance;
-    found.round = before == nullptr ? std::uint8_t{1} : static_cast<std::uint8_t>(before->round + 1);
+    ArgumentVariance& found = after(before);
+    ++found.searches;
     const std::vector<ArgumentRun> pieces = pieces_of(kernel);
-    std::vector<std::vector<std::uint64_t>> values;
-    for (const SeenLaunch& launch : launches) values.push_back(values_of(launch, pieces));
+    const Values values = values_of(launches, pieces);
     std::vector<std::size_t> kinds;
-    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-        std::unordered_set<std::uint64_t> kind;
-        for (const auto& each : values) kind.insert(each[piece]);
-        kinds.push_back(kind.size());
-    }
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece) kinds.push_back(kinds_in(values, piece).size());
     std::size_t most = launches.size();
     do most /= 2;
     while (most > 1 && groups_without(launches, values, kinds, most) * least_gain > launches.size());
-    if (found.round <= most_rounds && most >= 1 &&
+    if (found.searches <= most_searches && most >= 1 &&
         groups_without(launches, values, kinds, most) * least_gain <= launches.size()) {
-        const auto known = [before](const ArgumentRun& piece) {
-            return before != nullptr && std::ranges::any_of(before->runs, [&piece](const ArgumentRun& run) {
-                       return run.begin <= piece.begin && piece.end <= run.end;
-                   });
-        };
         for (std::size_t piece = 0; piece < pieces.size(); ++piece)
-            if (kinds[piece] > most || known(pieces[piece])) found.runs.push_back(pieces[piece]);
+            if (kinds[piece] > most || is_known(before, pieces[piece])) found.runs.push_back(pieces[piece]);
         join_neighbours(found.runs);
         if (found.runs.size() <= most_runs) return found;
     }
     found.runs.clear();
     found.round = ArgumentVariance::all_vary;
     return found;
+}
+
+const ArgumentVariance* next_leftovers(const Kernel& kernel, std::span<const SeenLaunch> launches) {
+    const ArgumentVariance* const before = kernel.variance.load(std::memory_order_acquire);
+    if (before != nullptr && before->round >= most_rounds) return nullptr;
+    const std::vector<ArgumentRun> pieces = pieces_of(kernel);
+    const Values values = values_of(launches, pieces);
+    std::vector<ArgumentRun> runs;
+    bool more = false;
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+        const ArgumentRun& run = pieces[piece];
+        const bool fresh =
+            !is_known(before, run) && run.end - run.begin == piece_bytes && are_leftovers(kinds_in(values, piece));
+        if (fresh || is_known(before, run)) runs.push_back(run);
+        more |= fresh;
+    }
+    join_neighbours(runs);
+    if (!more || runs.size() > most_runs) return nullptr;
+    ArgumentVariance& found = after(before);
+    found.runs = std::move(runs);
+    return &found;
 }
 
 }  // namespace streamsan::recorder::cuda

@@ -22,6 +22,7 @@ struct ArgumentRun {
 struct ArgumentVariance {
     static constexpr std::uint8_t all_vary = 0xff;
     std::uint8_t round = 1;         ///< counts how often more was found; `all_vary`: no argument is told any more
+    std::uint8_t searches = 0;      ///< how often all that differs was searched for
     std::vector<ArgumentRun> runs;  ///< in the order of `Kernel::parameters()`
 };
 
@@ -35,5 +36,9 @@ struct SeenLaunch {
 /// Finds what makes launches of a kernel differ: the fewest bytes without which an eighth of them is left, beside those
 /// that are known already. All bytes, where that does not help or was of no use too often.
 const ArgumentVariance& next_variance(const Kernel& kernel, std::span<const SeenLaunch> launches);
+
+/// Finds words that have another address of host memory again and again: padding that keeps what the stack or the heap
+/// had there. A few launches are enough for that, and no value that tells anything is lost. Null where there is none.
+const ArgumentVariance* next_leftovers(const Kernel& kernel, std::span<const SeenLaunch> launches);
 
 }  // namespace streamsan::recorder::cuda

@@ -11,7 +11,7 @@
 #include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
-#include "recorder/cuda/row_table.hpp"
+#include "recorder/trace_writer/row_table.hpp"
 #include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder::cuda {

@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view code_section = ".text.";
 constexpr std::string_view arguments_section = ".nv.constant0.";  // of a kernel
 constexpr std::string_view variables_section = ".nv.global";      // and .nv.global.init
+constexpr std::string_view constants_section = ".nv.constant3";   // `__constant__`
 constexpr std::uint16_t machine_of_cuda = 190;
 constexpr std::size_t elf_header_size = 64;
 constexpr std::size_t section_header_size = 64;
@@ -119,7 +120,8 @@ std::vector<bool> symbols_referred_to(const ImageView& image, const SectionTable
     return named;
 }
 
-/// The variables among the symbols of one table that the code refers to.
+/// The variables among the symbols of one table that the code refers to. Of `__constant__` ones it has no relocation:
+/// the code has their places in the constant bank, so all are told, behind the others.
 void variables_in(const ImageView& image, const SectionTable& sections, const Section& table,
                   const std::function<void(std::string_view)>& found) {
     if (!image.has(table.offset, table.size) || table.link >= sections.count()) return;
@@ -127,17 +129,24 @@ void variables_in(const ImageView& image, const SectionTable& sections, const Se
     if (!image.has(names.offset, names.size)) return;
     const std::uint64_t symbols = table.size / symbol_size;
     const std::vector<bool> named = symbols_referred_to(image, sections, symbols);
+    std::vector<std::string_view> constants;
     for (std::uint64_t index = 0; index < symbols; ++index) {
         constexpr unsigned char kind_bits = 15, object = 1;
         const std::uint64_t place = table.offset + index * symbol_size;
-        if (!named[index] || (image.number<unsigned char>(place + 4) & kind_bits) != object) continue;
+        if ((image.number<unsigned char>(place + 4) & kind_bits) != object) continue;
         const auto holder = image.number<std::uint16_t>(place + 6);
-        if (holder >= sections.count() || !sections.name(sections.at(holder)).starts_with(variables_section)) continue;
+        if (holder >= sections.count()) continue;
+        const std::string_view section = sections.name(sections.at(holder));
+        const bool is_constant = section.starts_with(constants_section);
+        if (!is_constant && !(named[index] && section.starts_with(variables_section))) continue;
         const auto name = image.number<std::uint32_t>(place);
         if (name >= names.size) continue;
-        if (const std::string_view text = image.text(names.offset + name, names.offset + names.size); !text.empty())
-            found(text);
+        const std::string_view text = image.text(names.offset + name, names.offset + names.size);
+        if (text.empty()) continue;
+        if (is_constant) constants.push_back(text);
+        else found(text);
     }
+    for (const std::string_view constant : constants) found(constant);
 }
 
 /// Whether the symbols of one table have this name without a place.
@@ -167,13 +176,6 @@ bool copies_tensors(const ImageView& image, const Section& code) {
         if (std::ranges::find(tensor_copies, operation) != tensor_copies.end()) return true;
     }
     return false;
-}
-
-/// The two halves of a product: each bit of the factors reaches both.
-std::uint64_t folded_product(std::uint64_t one, std::uint64_t other) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = static_cast<Wide>(one) * other;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
 }  // namespace
@@ -225,31 +227,6 @@ bool tensor_copiers_in_cubin(std::span<const unsigned char> image, const std::fu
     }
     for (const std::string_view name : copiers) found(kernels.contains(name) ? name : std::string_view{});
     return true;
-}
-
-std::string name_of_content(std::span<const unsigned char> image) {
-    // Two sums over 32 bytes at a time, each of products of all their words: they agree by chance once in 2^128.
-    constexpr std::array<std::uint64_t, 6> keys{0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
-                                                0xd6e8feb86659fd93, 0xa0761d6478bd642f, 0xe7037ed1a0b428db};
-    std::array<std::uint64_t, 2> sums{keys[0] ^ image.size(), keys[1] + image.size()};
-    constexpr std::size_t portion = 32;
-    for (std::size_t at = 0; at < image.size(); at += portion) {
-        std::uint64_t words[portion / sizeof(std::uint64_t)]{};
-        std::memcpy(words, image.data() + at, std::min(portion, image.size() - at));
-        const std::uint64_t first = folded_product(words[0] ^ keys[2], words[1] ^ keys[3]) + words[0] +
-                                    folded_product(words[2] ^ keys[4], words[3] ^ keys[5]);
-        const std::uint64_t second = folded_product(words[0] ^ keys[5], words[2] ^ keys[2]) + words[3] +
-                                     folded_product(words[1] ^ keys[4], words[3] ^ keys[0]);
-        sums[0] = std::rotl((sums[0] ^ first) * keys[0], 29);
-        sums[1] = std::rotl((sums[1] ^ second) * keys[1], 31);
-    }
-    const std::uint64_t halves[] = {folded_product(sums[0] ^ keys[4], sums[1] ^ keys[2]) ^ sums[0],
-                                    folded_product(sums[1] ^ keys[5], sums[0] ^ keys[3]) + sums[1]};
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string name;
-    for (const std::uint64_t half : halves)
-        for (int shift = 60; shift >= 0; shift -= 4) name += digits[half >> shift & 15];
-    return name;
 }
 
 }  // namespace streamsan::recorder::cuda

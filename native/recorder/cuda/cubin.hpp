@@ -12,7 +12,8 @@ namespace streamsan::recorder::cuda {
 /// it says of itself. False where it is no such image, or damaged; functions before the damage were told.
 bool functions_in_cubin(std::span<const unsigned char> image, const std::function<void(std::string_view)>& found);
 
-/// The same for the symbols of the device's variables (`__device__`) that its code refers to.
+/// The same for the symbols of the device's variables: `__device__` ones that its code refers to, then all
+/// `__constant__` ones.
 bool variables_in_cubin(std::span<const unsigned char> image, const std::function<void(std::string_view)>& found);
 
 /// The same for the symbols of the kernels that copy tensors (`cp.async.bulk.tensor`), whose addresses only the device
@@ -21,8 +22,5 @@ bool tensor_copiers_in_cubin(std::span<const unsigned char> image, const std::fu
 
 /// Whether an image calls this function without having it: the driver has it then (`cudaGraphSetConditional`).
 bool calls_of_driver(std::span<const unsigned char> image, std::string_view function);
-
-/// 32 hexadecimal digits that name an image by its content.
-std::string name_of_content(std::span<const unsigned char> image);
 
 }  // namespace streamsan::recorder::cuda

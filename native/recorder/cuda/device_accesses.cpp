@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <regex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -18,102 +18,21 @@
 
 #include "recorder/accesses/access_ranges.hpp"
 #include "recorder/cuda/access_memory.hpp"
+#include "recorder/cuda/access_operations.hpp"
 #include "recorder/cuda/captures.hpp"
 #include "recorder/cuda/cubin.hpp"
 #include "recorder/cuda/driver.hpp"
+#include "recorder/cuda/graph_notes.hpp"
+#include "recorder/cuda/kernel_pattern.hpp"
 #include "recorder/cuda/launch_under_way.hpp"
 #include "recorder/cuda/learned_accesses.hpp"
-#include "recorder/cuda/omissions.hpp"
+#include "recorder/cuda/noted_launches.hpp"
 #include "recorder/cuda/parameter_modes.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/run/omissions.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
-
-/// Each reference has half a slot, and may have a slot for its rows; an operation has 255 slots behind its own.
-constexpr std::size_t most_accesses = 168;
-constexpr std::size_t most_of_allocation = 48;
-constexpr std::uint32_t most_launches = 1U << DeviceNotes::launch_bits;
-
-struct Noted {
-    std::uint64_t sequence;  ///< of the LAUNCH
-    std::uint64_t stream;    ///< as the trace names it
-    std::thread::id thread;
-    bool copies_tensors;          ///< then not all that it touches is noted
-    PlacedLaunch learned_from;    ///< without a shape: nothing is learned from it
-    std::uint64_t issued_at = 0;  ///< the driver has it since then; 0: not yet
-    bool left = false;            ///< its stream was destroyed, and cannot be asked
-    bool ended = false;
-};
-
-struct AccessContext {
-    abi::Word context;
-    AccessMemory memory;
-    bool usable = false;
-    std::size_t part = 0;  ///< that launches note in
-    std::array<std::vector<Noted>, AccessMemory::parts> launches;
-};
-
-/// As a reference of an operation. Of a kernel's reference with a size the bit of ATOMIC means gaps, unless it has
-/// rows: so of atomic operations on bytes in a row only the first is told.
-/// A word may be a flag that is polled: where nobody tells whether it is read and written in order, its mode is left
-/// open.
-Reference reference_to(const AccessRows& accessed) {
-    constexpr std::uint64_t largest_flag = 8;
-    if (!accessed.atomic && accessed.rows == 1 && accessed.width <= largest_flag && !sanitizer()->tells_order)
-        return {accessed.begin, 0, static_cast<std::uint8_t>(AccessMode::OPAQUE)};
-    auto flags = static_cast<std::uint8_t>(accessed.mode);
-    if (accessed.bound) flags |= static_cast<std::uint8_t>(SlotFlag::ASSUMED);
-    if (!accessed.atomic) return {accessed.begin, accessed.end() - accessed.begin, flags};
-    flags |= static_cast<std::uint8_t>(SlotFlag::ATOMIC);
-    if (accessed.rows != 1) return {accessed.begin, accessed.end() - accessed.begin, flags};
-    if (!accessed.bound) flags |= static_cast<std::uint8_t>(SlotFlag::TOUCHES);
-    return {accessed.begin, 0, flags};
-}
-
-/// An operation that says what the launch of this number touched.
-void write_accesses(std::uint64_t launch, const std::vector<AccessRows>& all, SeenAccesses seen) {
-    Lane* const lane = recorder()->writer->lane();
-    if (lane == nullptr) return;
-    const std::size_t count = all.size();
-    const std::size_t pairs = (count + 1) / 2;
-    const auto in_rows =
-        std::count_if(all.begin(), all.end(), [](const AccessRows& accessed) { return accessed.rows != 1; });
-    Slot* const slot = lane->reserve(static_cast<unsigned>(pairs + static_cast<std::size_t>(in_rows)));
-    if (slot == nullptr) return;
-    slot->time = recorder()->writer->now();
-    slot->object = launch;
-    slot->kind = static_cast<std::uint8_t>(OperationKind::LAUNCH_ACCESSES);
-    slot->detail = static_cast<std::uint8_t>(seen);
-    std::vector<Reference> references;
-    references.reserve(count);
-    for (const AccessRows& accessed : all) references.push_back(reference_to(accessed));
-    put_further_references(slot, references.data(), count);
-    Slot* next = slot + 1 + pairs;
-    for (std::size_t index = 0; index < count; ++index) {
-        const AccessRows& accessed = all[index];
-        if (accessed.rows == 1) continue;
-        auto& told = *reinterpret_cast<RowsSlot*>(next++);
-        told.kind = static_cast<std::uint8_t>(OperationKind::ROWS);
-        told.reference = static_cast<std::uint8_t>(index);
-        told.width = accessed.width;
-        told.pitch = accessed.pitch;
-        told.rows = accessed.rows;
-        told.slice_pitch = accessed.slice_pitch;
-        told.slices = accessed.slices;
-    }
-    lane->commit();
-}
-
-/// Only memory that the program got: what a kernel keeps for itself is of no interest.
-void keep_known_memory(TouchedRanges& touched) {
-    const AddressMap& memory = recorder()->memory;
-    const auto unknown = [&memory](const ByteRange& range) {
-        return !memory.maybe(range.begin) && !memory.maybe(range.end - 1);
-    };
-    for (auto& ranges : touched.of) std::erase_if(ranges, unknown);
-    for (auto& ranges : touched.bounds) std::erase_if(ranges, unknown);
-}
 
 std::span<const unsigned char> cubin_of(const abi::SanitizerModuleData& data) {
     return {reinterpret_cast<const unsigned char*>(data.cubin), data.cubin_size};
@@ -122,7 +41,7 @@ std::span<const unsigned char> cubin_of(const abi::SanitizerModuleData& data) {
 /// Callbacks of launches come while the driver holds locks. So nothing calls the driver or the API under `lists_`.
 class DeviceAccesses {
 public:
-    DeviceAccesses() {
+    DeviceAccesses() : graphs_(recorder()->settings.accesses_first) {
         if (const std::uint32_t first = recorder()->settings.accesses_first; first != 0)
             learned_ = std::make_unique<LearnedAccesses>(first);
     }
@@ -130,6 +49,7 @@ public:
     void unloads(abi::Word module);
     void prepare(abi::Word context);
     void begins(const ThreadState& state, const abi::SanitizerLaunchData& data);
+    void node_begins(const ThreadState& state, const abi::SanitizerNodeLaunchData& data);
     void issued(std::uint64_t sequence, bool succeeded);
     void loses(abi::Word context);
     void stream_ends(std::uint64_t stream);
@@ -139,7 +59,7 @@ public:
 private:
     void apply_patches(const abi::SanitizerModuleData& data);
     void learn_tensor_copiers(const abi::SanitizerModuleData& data);
-    AccessContext* find(abi::Word context);
+    std::shared_ptr<AccessContext> find(abi::Word context);
     std::vector<std::shared_ptr<AccessContext>> contexts();
     bool is_chosen(const char* symbol);
     bool copies_tensors(const abi::SanitizerLaunchData& data);
@@ -156,11 +76,12 @@ private:
     std::unordered_map<abi::Word, std::set<std::string, std::less<>>>
         tensor_copiers_;  ///< kernels, "" for all: by module
     std::unordered_map<std::string, bool> chosen_;
-    std::unique_ptr<std::regex> choice_;
+    std::unique_ptr<KernelPattern> choice_;
     std::unique_ptr<LearnedAccesses> learned_;  ///< null: all launches are looked at
     std::vector<TrustedLaunch> trusted_;        ///< launches that the driver does not have yet
     std::unordered_set<std::uint64_t>
         under_way_;  ///< launches that are looked at, and that the driver does not have yet
+    GraphNotes graphs_;
 };
 
 std::atomic<bool> lives{true};
@@ -241,11 +162,10 @@ bool DeviceAccesses::copies_tensors(const abi::SanitizerLaunchData& data) {
     return data.function_name == nullptr || names.contains("") || names.contains(std::string_view(data.function_name));
 }
 
-AccessContext* DeviceAccesses::find(abi::Word context) {
-    for (const auto& each : contexts_) {
-        if (each->context == context) return each.get();
-    }
-    return nullptr;
+std::shared_ptr<AccessContext> DeviceAccesses::find(abi::Word context) {
+    const auto found =
+        std::ranges::find_if(contexts_, [context](const auto& each) { return each->context == context; });
+    return found != contexts_.end() ? *found : nullptr;
 }
 
 std::vector<std::shared_ptr<AccessContext>> DeviceAccesses::contexts() {
@@ -272,9 +192,8 @@ bool DeviceAccesses::is_chosen(const char* symbol) {
     const std::string& pattern = recorder()->settings.kernels;
     if (pattern.empty() || symbol == nullptr) return true;
     if (const auto known = chosen_.find(symbol); known != chosen_.end()) return known->second;
-    if (choice_ == nullptr) choice_ = std::make_unique<std::regex>(pattern, std::regex::ECMAScript);
-    const bool chosen =
-        std::regex_search(kernel_signature(symbol).label, *choice_) || std::regex_search(symbol, *choice_);
+    if (choice_ == nullptr) choice_ = std::make_unique<KernelPattern>(pattern);
+    const bool chosen = choice_->is_in(kernel_signature(symbol).label.c_str()) || choice_->is_in(symbol);
     chosen_.emplace(symbol, chosen);
     return chosen;
 }
@@ -284,7 +203,7 @@ void DeviceAccesses::begins(const ThreadState& state, const abi::SanitizerLaunch
     const void* given = nullptr;
     {
         const std::lock_guard lock(lists_);
-        AccessContext* const context = find(data.context);
+        const std::shared_ptr<AccessContext> context = find(data.context);
         const Slot* const slot = state.call.callback != nullptr ? state.call.slot : nullptr;
         // A call that launches on several devices has one slot for each, of which this one is the last.
         const bool known = slot != nullptr && slot->kind == static_cast<std::uint8_t>(OperationKind::LAUNCH) &&
@@ -292,15 +211,28 @@ void DeviceAccesses::begins(const ThreadState& state, const abi::SanitizerLaunch
         if (known && context != nullptr && context->usable && is_chosen(data.function_name)) {
             std::vector<Noted>& launches = context->launches[context->part];
             PlacedLaunch learned_from;
-            if (launches.size() < most_launches && !is_trusted(state, learned_from)) {
-                given = context->memory.given(context->part, static_cast<std::uint32_t>(launches.size()));
-                launches.push_back({state.call.sequence, slot->stream, std::this_thread::get_id(), copies_tensors(data),
-                                    std::move(learned_from)});
+            std::uint32_t& number = context->numbers[context->part];
+            if (number < most_launches && !is_trusted(state, learned_from)) {
+                given = context->memory.given(context->part, number);
+                launches.push_back({state.call.sequence, slot->stream, std::this_thread::get_id(), number++,
+                                    copies_tensors(data), std::move(learned_from), nullptr});
                 under_way_.insert(state.call.sequence);
             }
         }
     }
     api.set_launch_data(data.launch, data.function, data.stream_handle, given);
+}
+
+void DeviceAccesses::node_begins(const ThreadState& state, const abi::SanitizerNodeLaunchData& data) {
+    if (data.node_type != abi::NodeType::kernel) return;
+    const abi::SanitizerLaunchData& kernel = data.kernel;
+    const void* given = nullptr;
+    if (GraphNotes::is_launched(state.call, data.graph_exec)) {
+        const std::lock_guard lock(lists_);
+        const bool wanted = is_chosen(kernel.function_name);
+        given = graphs_.given(state.call, data, find(kernel.context), wanted, copies_tensors(kernel));
+    }
+    sanitizer()->set_launch_data(kernel.launch, kernel.function, kernel.stream_handle, given);
 }
 
 /// Whether earlier launches tell what this one touches. If it is to tell that of later ones, `learned_from` is filled.
@@ -322,13 +254,18 @@ bool DeviceAccesses::is_trusted(const ThreadState& state, PlacedLaunch& learned_
 /// The driver has a launch, or has refused it.
 void DeviceAccesses::issued(std::uint64_t sequence, bool succeeded) {
     std::unique_lock lock(lists_);
+    if (const std::optional<GraphNotes::Issued> graph = graphs_.issued(sequence, succeeded)) {
+        lock.unlock();
+        graphs_.tell(*graph);
+        return;
+    }
     const auto trusted =
         std::ranges::find_if(trusted_, [sequence](const TrustedLaunch& each) { return each.sequence == sequence; });
     if (trusted != trusted_.end()) {
         const TrustedLaunch told = std::move(*trusted);
         trusted_.erase(trusted);
         lock.unlock();
-        if (succeeded) write_accesses(sequence, told.rows, SeenAccesses::LEARNED);
+        if (succeeded) write_launch_accesses(sequence, told.rows, SeenAccesses::LEARNED);
         return;
     }
     if (under_way_.erase(sequence) == 0) return;
@@ -404,10 +341,13 @@ private:
 void DeviceAccesses::write_all(const std::vector<Noted>& launches, std::map<std::uint32_t, TouchedRanges> touched,
                                bool whole) {
     const std::vector<std::uint64_t> bases = recorder()->memory.bases();
-    for (std::uint32_t number = 0; number < launches.size(); ++number) {
-        const Noted& launch = launches[number];
+    for (const Noted& launch : launches) {
+        if (launch.graph != nullptr) {
+            graphs_.write(launch, touched, bases, whole);
+            continue;
+        }
         const bool teaches = launch.learned_from.shape != nullptr;
-        const auto place = touched.find(number);
+        const auto place = touched.find(launch.number);
         if (place == touched.end()) {
             // Of a kernel that was not patched nothing is known.
             if (teaches) learned_->forget(launch.learned_from);
@@ -417,10 +357,10 @@ void DeviceAccesses::write_all(const std::vector<Noted>& launches, std::map<std:
         keep_known_memory(of_launch);
         LaunchAccesses accesses = accesses_of(of_launch, bases, most_of_allocation, most_accesses);
         accesses.whole = accesses.whole && whole && !launch.copies_tensors;
-        write_accesses(launch.sequence, accesses.rows, accesses.whole ? SeenAccesses::ALL : SeenAccesses::SOME);
+        write_launch_accesses(launch.sequence, accesses.rows, accesses.whole ? SeenAccesses::ALL : SeenAccesses::SOME);
         if (!teaches) continue;
         for (const TrustedLaunch& told : learned_->learn(launch.learned_from, accesses, recorder()->memory))
-            write_accesses(told.sequence, told.rows, SeenAccesses::LEARNED);
+            write_launch_accesses(told.sequence, told.rows, SeenAccesses::LEARNED);
     }
 }
 
@@ -457,6 +397,7 @@ void DeviceAccesses::collect(AccessContext& context, std::size_t part, const Cal
     }
     const std::lock_guard lock(lists_);
     context.launches[part].clear();
+    context.numbers[part] = 0;
 }
 
 void DeviceAccesses::collect(ThreadState& state, const Call& call) {
@@ -499,12 +440,8 @@ void launch_begins(const abi::SanitizerLaunchData& data) {
     if (recorder() != nullptr) device_accesses().begins(this_thread(), data);
 }
 
-/// Kernels of a graph's launch that are on one stream of the driver's are given what the last of them is, so that the
-/// value does not tell them apart, and none is looked at. (Measured with driver 580: %gridid does tell them apart. It
-/// is the `gridId` of this callback, and the same at each launch of the executable graph.)
 void node_launch_begins(const abi::SanitizerNodeLaunchData& data) {
-    if (data.node_type == abi::NodeType::kernel)
-        sanitizer()->set_launch_data(data.kernel.launch, data.kernel.function, data.kernel.stream_handle, nullptr);
+    if (recorder() != nullptr) device_accesses().node_begins(this_thread(), data);
 }
 
 void device_accesses_lose_context(abi::Word context) {
@@ -514,7 +451,8 @@ void device_accesses_lose_context(abi::Word context) {
 void before_call(ThreadState& state, Call& call) {
     if (!lives.load(std::memory_order_relaxed)) return;
     switch (call.callback->effect) {
-        case Effect::LAUNCH: {
+        case Effect::LAUNCH:
+        case Effect::GRAPH_LAUNCH: {
             const OwnCalls own(state);
             const RelaxedCaptures relaxed;
             device_accesses().prepare(call.context);
@@ -534,7 +472,8 @@ void before_call(ThreadState& state, Call& call) {
 
 void after_call(ThreadState& state, Call& call) {
     if (!lives.load(std::memory_order_relaxed)) return;
-    if (call.callback->effect == Effect::LAUNCH) device_accesses().issued(call.sequence, call.status == abi::success);
+    if (call.callback->effect == Effect::LAUNCH || call.callback->effect == Effect::GRAPH_LAUNCH)
+        device_accesses().issued(call.sequence, call.status == abi::success);
     else if (waits(call)) device_accesses().collect(state, call);
 }
 

@@ -163,6 +163,8 @@ std::uint32_t Reader::add_node(abi::Word node, abi::NodeType type) {
     made.kind = content_.kind;
     made.object = content_.object;
     made.shape = content_.shape;
+    made.kernel = content_.kernel;
+    made.dimensions = content_.dimensions;
     made.origin = node_sites().origin(node);
     made.first_reference = static_cast<std::uint32_t>(body_.references.size());
     made.references = static_cast<std::uint32_t>(content_.references.size());
@@ -270,7 +272,9 @@ void renew_shapes(const Driver& driver, Body& body) {
     for (BodyNode& node : body.nodes) {
         if (node.kind != NodeKind::KERNEL || node.handle == 0) continue;
         content.clear();
-        if (read_node(driver, node.handle, abi::NodeType::kernel, content)) node.shape = content.shape;
+        if (!read_node(driver, node.handle, abi::NodeType::kernel, content)) continue;
+        node.shape = content.shape;
+        node.kernel = content.kernel;
     }
 }
 

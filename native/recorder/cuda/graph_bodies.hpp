@@ -19,8 +19,10 @@ struct BodyNode {
     std::uint64_t object = 0;           ///< the event of an event node
     std::uint32_t first_reference = 0;  ///< in `Body::references`
     std::uint32_t references = 0;
-    std::uint32_t shape = 0;  ///< id of a kernel's launch shape
-    std::uint32_t inner = 0;  ///< nodes right after it that are its child's or its bodies'
+    std::uint32_t shape = 0;         ///< id of a kernel's launch shape
+    const Kernel* kernel = nullptr;  ///< null: it is none, or not known
+    LaunchDimensions dimensions;     ///< of a kernel
+    std::uint32_t inner = 0;         ///< nodes right after it that are its child's or its bodies'
     NodeOrigin origin;
     NodeKind kind = NodeKind::OPAQUE;
     bool conditional = false;

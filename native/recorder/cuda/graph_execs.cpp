@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "recorder/cuda/abi_graphs.hpp"
+
 namespace streamsan::recorder::cuda {
 namespace {
 
@@ -33,6 +35,8 @@ BodyNode GraphExecs::now(const Exec& exec, std::uint32_t number) {
         node.kind = content.kind;
         node.object = content.object;
         node.shape = content.shape;
+        node.kernel = content.kernel;
+        node.dimensions = content.dimensions;
         node.origin = changed->second.origin;
         node.references = static_cast<std::uint32_t>(content.references.size());
     }
@@ -42,7 +46,8 @@ BodyNode GraphExecs::now(const Exec& exec, std::uint32_t number) {
 
 void GraphExecs::made(abi::Word exec, const Slot& header, std::shared_ptr<const Body> body) {
     const std::lock_guard lock(mutex_);
-    execs_.insert_or_assign(exec, Exec{header, std::move(body), {}, {}, {}});
+    ++versions_;
+    execs_.insert_or_assign(exec, Exec{header, std::move(body), {}, {}, {}, versions_, versions_});
 }
 
 void GraphExecs::destroyed(abi::Word exec) {
@@ -64,6 +69,7 @@ std::shared_ptr<const Body> GraphExecs::updated(abi::Word exec, Body body) {
         for (BodyNode& node : body.nodes) node.handle = 0;
         known.enabled.clear();
     }
+    known.version = ++versions_;
     known.numbers.clear();
     known.changed.clear();
     known.header.size = body.size_in_trace();
@@ -109,6 +115,7 @@ void GraphExecs::set_node(abi::Word exec, std::uint32_t number, const NodeConten
     const auto found = execs_.find(exec);
     if (found == execs_.end() || number == 0 || number > found->second.body->nodes.size()) return;
     found->second.changed.insert_or_assign(number, Changed{content, origin});
+    found->second.version = ++versions_;
 }
 
 void GraphExecs::set_enabled(abi::Word exec, std::uint32_t number, bool enabled) {
@@ -116,6 +123,27 @@ void GraphExecs::set_enabled(abi::Word exec, std::uint32_t number, bool enabled)
     const auto found = execs_.find(exec);
     if (found == execs_.end() || number == 0 || number > found->second.body->nodes.size()) return;
     found->second.enabled.insert_or_assign(number, enabled);
+    found->second.version = ++versions_;
+}
+
+GraphState GraphExecs::state_of(abi::Word exec) const {
+    const std::lock_guard lock(mutex_);
+    const Exec* const known = find(exec);
+    if (known == nullptr || !known->body->known) return {};
+    return {known->made, known->version, known->body->nodes.size(),
+            (known->header.detail & abi::instantiate_for_device) != 0};
+}
+
+std::vector<GraphKernel> GraphExecs::kernels_of(abi::Word exec, std::uint64_t version) const {
+    const std::lock_guard lock(mutex_);
+    const Exec* const known = find(exec);
+    if (known == nullptr || known->version != version) return {};
+    std::vector<GraphKernel> kernels;
+    for (std::uint32_t number = 1; number <= known->body->nodes.size(); ++number) {
+        const BodyNode node = now(*known, number);
+        if (node.kind == NodeKind::KERNEL && node.enabled) kernels.push_back({number, node.kernel, node.dimensions});
+    }
+    return kernels;
 }
 
 std::vector<std::pair<Slot, Body>> GraphExecs::all() const {

@@ -15,7 +15,23 @@
 
 namespace streamsan::recorder::cuda {
 
-/// Any thread may use it; nothing here calls the driver or the writer. A launch does not come here.
+/// A kernel node that runs when an executable graph is launched.
+struct GraphKernel {
+    std::uint32_t number;
+    const Kernel* kernel;  ///< null: not known
+    LaunchDimensions dimensions;
+};
+
+/// What a launch of an executable graph runs. All of it stays as it is under one version.
+struct GraphState {
+    std::uint64_t made = 0;     ///< which executable graph it is: handles come back; 0: nothing is known
+    std::uint64_t version = 0;  ///< no other executable graph ever has this one
+    std::size_t nodes = 0;      ///< how many the body has
+    bool for_device = false;    ///< kernels may launch it, too
+};
+
+/// Any thread may use it; nothing here calls the driver or the writer. A launch does not come
+/// here, but in exact mode.
 class GraphExecs {
 public:
     /// `header`: the slot of its GRAPH_INSTANTIATE, complete.
@@ -52,6 +68,10 @@ public:
     void set_node(abi::Word exec, std::uint32_t number, const NodeContent& content, NodeOrigin origin);
     void set_enabled(abi::Word exec, std::uint32_t number, bool enabled);
 
+    [[nodiscard]] GraphState state_of(abi::Word exec) const;
+    /// Its kernel nodes, in the order of their numbers. Nothing where it is another version.
+    [[nodiscard]] std::vector<GraphKernel> kernels_of(abi::Word exec, std::uint64_t version) const;
+
     /// Slot and body of each, in the order in which they were made.
     [[nodiscard]] std::vector<std::pair<Slot, Body>> all() const;
 
@@ -67,12 +87,15 @@ private:
         std::unordered_map<abi::Word, std::uint32_t> numbers;  ///< made when first asked for
         std::unordered_map<std::uint32_t, Changed> changed;
         std::unordered_map<std::uint32_t, bool> enabled;
+        std::uint64_t made = 0;
+        std::uint64_t version = 0;
     };
     [[nodiscard]] const Exec* find(abi::Word exec) const;
     [[nodiscard]] static BodyNode now(const Exec& exec, std::uint32_t number);
 
     mutable std::mutex mutex_;
     std::unordered_map<abi::Word, Exec> execs_;
+    std::uint64_t versions_ = 0;
 };
 
 /// Of this process. Never destroyed.

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "recorder/cuda/abi_graphs.hpp"
 #include "recorder/cuda/captures.hpp"
@@ -96,6 +97,32 @@ void enter_instantiate(ThreadState& state, Call& call) {
     read(state, call);
 }
 
+/// What copies and fills of a graph name that was memory and is none any more. The driver looks at these when it makes
+/// an executable graph, not at what kernels are given.
+std::vector<Reference> gone_memory(const Body& body) {
+    const AddressMap& memory = recorder()->memory;
+    std::vector<Reference> gone;
+    for (const BodyNode& node : body.nodes) {
+        if (!node.enabled || node.conditional || (node.kind != NodeKind::COPY && node.kind != NodeKind::MEMSET))
+            continue;
+        for (const Reference* each = body.references_of(node); each != body.references_of(node) + node.references;
+             ++each) {
+            if (gone.size() == most_further_references) return gone;
+            if (memory.maybe(each->address) && !memory.find(each->address)) gone.push_back(*each);
+        }
+    }
+    return gone;
+}
+
+void write_refused(ThreadState& state, Call& call, Detail detail, abi::Word graph, const Body* body) {
+    std::vector<Reference> fields{{graph, 0, 0}};
+    if (call.status == abi::invalid_value && body != nullptr) {
+        const std::vector<Reference> gone = gone_memory(*body);
+        fields.insert(fields.end(), gone.begin(), gone.end());
+    }
+    write_returned(state, call, OperationKind::GRAPH_INSTANTIATE, detail, 0, 0, fields.data(), fields.size());
+}
+
 void exit_instantiate(ThreadState& state, Call& call) {
     const std::unique_ptr<Body> read = take_loaded(state, call);
     const abi::Word graph = call.value(Handle::GRAPH);
@@ -105,7 +132,11 @@ void exit_instantiate(ThreadState& state, Call& call) {
     ended_graph_execs().begin(exec);
     // Where nothing is written here, dispatch writes a call with its status.
     if (exec == 0 && refused_otherwise(state, call, graph)) return;
-    if (exec == 0 || read == nullptr) {
+    if (exec == 0) {
+        write_refused(state, call, detail, graph, read.get());
+        return;
+    }
+    if (read == nullptr) {
         write_addressed(state, call, OperationKind::GRAPH_INSTANTIATE, detail, 0, exec, graph, 0);
         return;
     }

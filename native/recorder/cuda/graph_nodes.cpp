@@ -68,7 +68,9 @@ void describe_kernel(const abi::KernelNode& node, NodeContent& content) {
     const Kernel& kernel = kernel_of(function, nullptr);
     found->collect(kernel, node.arguments, node.extra);
     content.references.assign(found->references(), found->references() + found->count());
-    content.shape = launch_shape(kernel, {node.grid, node.block, node.shared_bytes}, *found);
+    content.kernel = &kernel;
+    content.dimensions = {node.grid, node.block, node.shared_bytes};
+    content.shape = launch_shape(kernel, content.dimensions, *found);
     // What may be a leftover of the stack is no use for sure, however often the graph is launched.
     constexpr auto conditional = static_cast<std::uint8_t>(SlotFlag::CONDITIONAL);
     for (Reference& each : content.references) {

@@ -7,20 +7,27 @@
 #include "recorder/cuda/abi.hpp"
 #include "recorder/cuda/call.hpp"
 #include "recorder/cuda/driver.hpp"
+#include "recorder/cuda/launch_dimensions.hpp"
 
 namespace streamsan::recorder::cuda {
+
+struct Kernel;
 
 /// `references` are those that the node has when it is launched, in the order of the vocabulary.
 struct NodeContent {
     NodeKind kind = NodeKind::OPAQUE;
-    std::uint64_t object = 0;  ///< the event of an event node
-    std::uint32_t shape = 0;   ///< id of a kernel node's launch shape, 0 when not known
+    std::uint64_t object = 0;        ///< the event of an event node
+    std::uint32_t shape = 0;         ///< id of a kernel node's launch shape, 0 when not known
+    const Kernel* kernel = nullptr;  ///< of a kernel node; null: not known
+    LaunchDimensions dimensions;     ///< of a kernel node
     std::vector<Reference> references;
 
     void clear() {
         kind = NodeKind::OPAQUE;
         object = 0;
         shape = 0;
+        kernel = nullptr;
+        dimensions = {};
         references.clear();
     }
 };

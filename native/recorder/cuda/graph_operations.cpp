@@ -7,7 +7,7 @@
 #include "recorder/cuda/captures.hpp"
 #include "recorder/cuda/live_memory.hpp"
 #include "recorder/cuda/recorder.hpp"
-#include "recorder/cuda/row_table.hpp"
+#include "recorder/trace_writer/row_table.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -73,11 +73,12 @@ void write_graph_free(ThreadState& state, Call& call, std::uint64_t address) {
 }
 
 void write_node_update(ThreadState& state, Call& call, abi::Word exec, std::uint32_t number, NodeKind kind,
-                       std::uint32_t shape, bool conditional, const Reference* references, std::size_t count) {
+                       std::uint32_t shape, bool conditional, const Reference* references, std::size_t count,
+                       std::uint64_t since) {
     count = std::min(count, most_further_references);
     std::vector<Reference> fields{{number, shape, flags_of(conditional)}};
     fields.insert(fields.end(), references, references + count);
-    write_returned(state, call, OperationKind::GRAPH_NODE_UPDATE, kind, 0, exec, fields.data(), fields.size());
+    write_returned(state, call, OperationKind::GRAPH_NODE_UPDATE, kind, since, exec, fields.data(), fields.size());
 }
 
 void append_body(Lane& lane, const Slot& header, const Body& body) {

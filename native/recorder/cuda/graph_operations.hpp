@@ -19,9 +19,11 @@ void write_graph_memory(ThreadState& state, Call& call, std::uint64_t address, s
 /// The FREE of a free node, with the call's status. Nothing for address 0.
 void write_graph_free(ThreadState& state, Call& call, std::uint64_t address);
 
-/// GRAPH_NODE_UPDATE: node `number` of `exec` does this from now on. `shape`: of a kernel's launch.
+/// GRAPH_NODE_UPDATE: node `number` of `exec` does this from now on. `shape`: of a kernel's launch. `since`: the latest
+/// operation's number when what it does was given its addresses, where that was before the call; else 0.
 void write_node_update(ThreadState& state, Call& call, abi::Word exec, std::uint32_t number, NodeKind kind,
-                       std::uint32_t shape, bool conditional, const Reference* references, std::size_t count);
+                       std::uint32_t shape, bool conditional, const Reference* references, std::size_t count,
+                       std::uint64_t since = 0);
 
 /// The nodes and edges of a body, right after the slot `header` of its GRAPH_INSTANTIATE or GRAPH_UPDATE. Ends early
 /// when a new file is begun meanwhile: whatever is restated there has them.

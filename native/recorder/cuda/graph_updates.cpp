@@ -50,7 +50,8 @@ void write_node(ThreadState& state, Call& call, const Place& place, const BodyNo
     graph_execs().set_node(place.exec, place.number, content, {call.site, api_of(state, call), since});
     const NodeKind shown = before.enabled ? content.kind : NodeKind::EMPTY;
     write_node_update(state, call, place.exec, place.number, shown, before.enabled ? content.shape : 0,
-                      before.conditional, content.references.data(), before.enabled ? content.references.size() : 0);
+                      before.conditional, content.references.data(), before.enabled ? content.references.size() : 0,
+                      since);
 }
 
 /// A child's nodes are those right after it, in the same order, as the driver demands.
@@ -76,6 +77,8 @@ void set_child(ThreadState& state, Call& call, const Place& place, const BodyNod
         content.kind = node.kind;
         content.object = node.object;
         content.shape = node.shape;
+        content.kernel = node.kernel;
+        content.dimensions = node.dimensions;
         content.references.assign(body.references_of(node), body.references_of(node) + node.references);
         call.site = node.origin.site != 0 ? node.origin.site : site;
         write_node(state, call, inner, *known, content, node.origin.since);
@@ -118,7 +121,8 @@ void exit_enable(ThreadState& state, Call& call) {
     if (enabled && node->origin.site != 0) call.site = node->origin.site;
     graph_execs().set_enabled(place.exec, place.number, enabled);
     write_node_update(state, call, place.exec, place.number, enabled ? node->kind : NodeKind::EMPTY,
-                      enabled ? node->shape : 0, node->conditional, references.data(), references.size());
+                      enabled ? node->shape : 0, node->conditional, references.data(), references.size(),
+                      node->origin.since);
 }
 
 }  // namespace

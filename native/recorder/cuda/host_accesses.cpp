@@ -13,10 +13,10 @@
 
 #include "recorder/cuda/graph_execs.hpp"
 #include "recorder/cuda/not_understood.hpp"
-#include "recorder/cuda/omissions.hpp"
+#include "recorder/run/omissions.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
-#include "recorder/cuda/row_table.hpp"
+#include "recorder/trace_writer/row_table.hpp"
 #include "recorder/host/fault_chain.hpp"
 #include "recorder/host/host_memory.hpp"
 #include "recorder/trace_writer/undisturbed.hpp"

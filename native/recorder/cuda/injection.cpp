@@ -12,9 +12,9 @@
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/recording_start.hpp"
-#include "recorder/cuda/omissions.hpp"
+#include "recorder/run/omissions.hpp"
 #include "recorder/cuda/sanitizer.hpp"
-#include "recorder/cuda/settings.hpp"
+#include "recorder/run/settings.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -51,6 +51,7 @@ std::string begin() {
 
 /// Called by the driver, once. Whatever happens here, the program runs.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+    using namespace streamsan::recorder;
     using namespace streamsan::recorder::cuda;
     try {
         const char* const text = std::getenv(settings_variable);

@@ -307,10 +307,16 @@ STREAMSAN_LAUNCH_PATH bool LaunchArguments::follow(const Kernel& kernel, void* c
         if (value == nullptr) return false;
         const unsigned char* const expected = pattern.buffer + parameter.offset;
         std::size_t at = 0;
+        const auto as_expected = [&](std::size_t end) {
+            if (end == at || same_bytes(value + at, expected + at, end - at)) [[likely]]
+                return true;
+            difference_ = {parameter.offset + at, end - at};
+            return false;
+        };
         for (; place != last; ++place) {
             const auto offset = static_cast<std::size_t>(place->offset - parameter.offset);
             if (offset >= parameter.size) break;  // of another parameter
-            if (offset != at && !same_bytes(value + at, expected + at, offset - at)) return false;
+            if (!as_expected(offset)) return false;
             if (place->reference == not_told) [[unlikely]] {
                 at = static_cast<std::size_t>((++place)->offset - parameter.offset);
                 if (!pass_over(parameter, value, offset, at)) return false;
@@ -321,7 +327,7 @@ STREAMSAN_LAUNCH_PATH bool LaunchArguments::follow(const Kernel& kernel, void* c
                 return false;
             at = offset + word_bytes;
         }
-        if (at != parameter.size && !same_bytes(value + at, expected + at, parameter.size - at)) return false;
+        if (!as_expected(parameter.size)) return false;
     }
     if (place != last) return false;
     if (late_count_ != 0) [[unlikely]]

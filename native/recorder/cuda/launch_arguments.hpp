@@ -32,6 +32,12 @@ public:
     /// then they are to be collected. No copy is made, and only words at the pattern's places, or not told, are looked
     /// up: the others were seen not to be addresses (`growth`).
     [[nodiscard]] bool follow(const Kernel& kernel, void* const* arguments, const ArgumentPattern& pattern);
+    /// Bytes of the buffer in which the last `follow` found other values; none where it failed by something else.
+    struct Difference {
+        std::size_t begin = 0;
+        std::size_t size = 0;
+    };
+    [[nodiscard]] Difference difference() const { return difference_; }
     /// A whole argument buffer, without any layout: every word may be an address.
     void collect(const unsigned char* buffer, std::size_t size, std::uint8_t mode_flags);
 
@@ -53,6 +59,7 @@ public:
     void clear() {
         count_ = left_out_ = mask_ = place_count_ = size_ = late_count_ = 0;
         variance_ = nullptr;
+        difference_ = {};
     }
 
 private:
@@ -83,6 +90,7 @@ private:
     std::uint32_t growth_ = 0;
     const ArgumentVariance* variance_ = nullptr;
     std::size_t late_count_ = 0;
+    Difference difference_;
     alignas(64) Reference found_[1 + most_further_references];
     std::uint16_t index_[buckets_at_most];               // position in `found_`, 0: none
     PackedPlace places_[3 * largest_buffer / 8 + 2048];  // two for each run, which a place may cut in two

@@ -139,13 +139,17 @@ private:
         std::uint64_t shapes = 0;
         std::uint64_t bytes = 0;
         std::vector<const LaunchShape*> made;  ///< of the kernel's round
+        std::size_t next_look = first_look;    ///< for leftovers: when so many have been made
+        static constexpr std::size_t first_look = 8;
     };
 
     LaunchShape* find(const Wanted& wanted, std::uint64_t hash) const;
     void meet_again(const Wanted& wanted, LaunchShape& known);
     const LaunchShape& make(const Wanted& wanted, std::uint64_t hash);
     bool takes(const Wanted& wanted);
+    static std::vector<SeenLaunch> seen(const Load& load);
     static void look_for_variance(const Kernel& kernel, Load& load);
+    static void look_for_leftovers(const Kernel& kernel, Load& load);
 
     std::mutex mutex_;
     std::unordered_multimap<std::uint64_t, LaunchShape*> all_;
@@ -203,15 +207,31 @@ bool ShapeStore::takes(const Wanted& wanted) {
     return true;
 }
 
-/// From here on the kernel's launches are told without what makes them differ.
-void ShapeStore::look_for_variance(const Kernel& kernel, Load& load) {
+std::vector<SeenLaunch> ShapeStore::seen(const Load& load) {
     std::vector<SeenLaunch> launches;
     for (const LaunchShape* const shape : load.made)
         launches.push_back({shape->head.dimensions, shape->places(), {shape->arguments(), shape->head.argument_bytes}});
-    const ArgumentVariance& found = next_variance(kernel, launches);
+    return launches;
+}
+
+/// From here on the kernel's launches are told without what makes them differ.
+void vary(const Kernel& kernel, const ArgumentVariance& found) {
     kernel.variance.store(&found, std::memory_order_release);
     kernel.round.store(found.round, std::memory_order_release);
+}
+
+void ShapeStore::look_for_variance(const Kernel& kernel, Load& load) {
+    vary(kernel, next_variance(kernel, seen(load)));
     load = {};
+}
+
+void ShapeStore::look_for_leftovers(const Kernel& kernel, Load& load) {
+    if (load.made.size() < load.next_look) return;
+    load.next_look *= 2;
+    if (const ArgumentVariance* const found = next_leftovers(kernel, seen(load))) {
+        vary(kernel, *found);
+        load = {};
+    }
 }
 
 /// What comes back is no counter that goes on: it counts less from now on.
@@ -238,8 +258,11 @@ const LaunchShape& ShapeStore::find_or_make(const Wanted& wanted, std::uint64_t 
     }
     if (!wanted.is_reduced() && takes(wanted)) {
         const LaunchShape& made = make(wanted, hash);
-        if (made.round == wanted.kernel.round.load(std::memory_order_relaxed))
-            loads_[&wanted.kernel].made.push_back(&made);
+        if (made.round == wanted.kernel.round.load(std::memory_order_relaxed)) {
+            Load& load = loads_[&wanted.kernel];
+            load.made.push_back(&made);
+            look_for_leftovers(wanted.kernel, load);
+        }
         return made;
     }
     const Wanted less = wanted.reduced();
@@ -314,6 +337,12 @@ STREAMSAN_LAUNCH_PATH void expect_after(ExpectedShapes& expected, const LaunchSh
     if (expected.latest != nullptr && expected.latest->after.load(std::memory_order_relaxed) != &shape)
         expected.latest->after.store(&shape, std::memory_order_release);
     const LaunchShape* const after = shape.after.load(std::memory_order_acquire);
+    if (expected.latest != &shape) {
+        // In the place of what has come again, or of the oldest.
+        const auto again = std::find(expected.others.begin(), expected.others.end() - 1, &shape);
+        std::copy_backward(expected.others.begin(), again, again + 1);
+        expected.others.front() = expected.latest;
+    }
     expected.latest = &shape;
     expected.next = after != nullptr ? after : &shape;
 }
@@ -326,6 +355,32 @@ STREAMSAN_LAUNCH_PATH bool has_shape(const LaunchShape& shape, const Kernel& ker
            shape.round == kernel.round.load(std::memory_order_acquire) &&
            shape.growth.load(std::memory_order_relaxed) == recorder()->memory.growth() &&
            arguments.follow(kernel, given.arguments, {shape.places(), shape.arguments()});
+}
+
+/// Of a few shapes in any order. The first ones mostly differ from the launch in the same bytes.
+[[gnu::noinline]] const LaunchShape* find_among_latest(const ExpectedShapes& expected, const Kernel& kernel,
+                                                       const LaunchGiven& given, LaunchArguments& arguments) {
+    const LaunchShape* failed = expected.next;
+    LaunchArguments::Difference difference = arguments.difference();
+    const auto differs_too = [&](const LaunchShape& shape) {
+        const std::size_t end = difference.begin + difference.size;
+        return difference.size != 0 && end <= shape.head.argument_bytes && end <= failed->head.argument_bytes &&
+               std::memcmp(shape.arguments() + difference.begin, failed->arguments() + difference.begin,
+                           difference.size) == 0;
+    };
+    const auto is = [&](const LaunchShape* shape) {
+        if (shape == nullptr || shape == failed || differs_too(*shape)) return false;
+        arguments.clear();
+        if (has_shape(*shape, kernel, given, arguments)) return true;
+        if (arguments.difference().size != 0) {
+            failed = shape;
+            difference = arguments.difference();
+        }
+        return false;
+    };
+    if (is(expected.latest)) return expected.latest;
+    const auto found = std::find_if(expected.others.begin(), expected.others.end(), is);
+    return found == expected.others.end() ? nullptr : *found;
 }
 
 [[gnu::noinline]] std::uint32_t collect_slowly(LaunchShapesMet& met, const Kernel& kernel, const LaunchGiven& given,
@@ -352,11 +407,14 @@ STREAMSAN_LAUNCH_PATH std::uint32_t collect_launch(LaunchShapesMet& met, const K
     if (given.arguments != nullptr && kernel.round.load(std::memory_order_relaxed) != ArgumentVariance::all_vary)
         [[likely]] {
         const LaunchShape* shape = expected.next;
-        for (int attempt = 0; attempt < 2 && shape != nullptr; ++attempt, shape = expected.latest) {
-            if (!has_shape(*shape, kernel, given, arguments)) continue;
-            expect_after(expected, *shape);
-            met.last = shape;
-            return id_of(*shape);
+        if (shape != nullptr) {
+            if (!has_shape(*shape, kernel, given, arguments)) [[unlikely]]
+                shape = find_among_latest(expected, kernel, given, arguments);
+            if (shape != nullptr) [[likely]] {
+                expect_after(expected, *shape);
+                met.last = shape;
+                return id_of(*shape);
+            }
         }
     }
     return collect_slowly(met, kernel, given, arguments);

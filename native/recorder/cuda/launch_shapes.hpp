@@ -20,10 +20,11 @@ struct LaunchGiven {
 
 struct LaunchShape;
 
-/// What a thread's next launch of a kernel will be like.
-struct ExpectedShapes {
-    const LaunchShape* latest = nullptr;  ///< of the launch before
-    const LaunchShape* next = nullptr;    ///< what came after that one, the last time
+/// What a thread's next launch of a kernel will be like. One cache line.
+struct alignas(64) ExpectedShapes {
+    const LaunchShape* latest = nullptr;         ///< of the launch before
+    const LaunchShape* next = nullptr;           ///< what came after that one, the last time
+    std::array<const LaunchShape*, 6> others{};  ///< the latest that were others than `latest`, newest first
 };
 
 /// The shapes that a thread has met lately, so that it finds them without a lock.

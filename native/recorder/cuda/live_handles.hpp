@@ -69,6 +69,10 @@ public:
             return true;
         });
     }
+    void forget() {
+        const std::lock_guard lock(state_->mutex);
+        state_->handles.clear();
+    }
     /// Whether it was alive, and is no more.
     [[nodiscard]] bool has_ended(std::uint64_t handle) const { return state_->ended.has(handle); }
     [[nodiscard]] std::optional<LiveHandle> find(std::uint64_t handle) const {

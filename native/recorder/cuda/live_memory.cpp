@@ -3,13 +3,14 @@
 #include <mutex>
 #include <vector>
 
+#include "recorder/cuda/announced_blocks.hpp"
 #include "recorder/cuda/arrays.hpp"
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/live_handles.hpp"
 #include "recorder/cuda/recorder.hpp"
-#include "recorder/cuda/row_table.hpp"
+#include "recorder/trace_writer/row_table.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -111,12 +112,14 @@ void restate_memory(Lane& lane) {
         restate(lane, slot);
     });
     arrays().restate(lane);
+    restate_blocks(lane);
 }
 
 void memory_after_fork() {
     made().forget_after_fork();
     recorder()->memory.forget_after_fork();
     arrays().after_fork();
+    blocks_after_fork();
     row_table().after_fork();
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "recorder/cuda/cubin.hpp"
-#include "recorder/cuda/json_text.hpp"
 #include "recorder/cuda/recorder.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -20,15 +19,6 @@ bool any_of(std::span<const abi::Word> some, const std::vector<abi::Word>& other
 
 }  // namespace
 
-/// The name under which the folder has it, "" where it does not; why is said once, in the trace.
-std::string LoadedCode::kept_as(const std::string& name, std::span<const unsigned char> image) {
-    const Recorder& here = *recorder();
-    std::string reason;
-    if (folder_.keep(here.settings.code, name, image, reason)) return name;
-    if (!said_.exchange(true)) here.writer->add_metadata("\"code_left_out\": " + as_json(reason));
-    return "";
-}
-
 void LoadedCode::loaded(ThreadState& state, std::uint32_t module, std::span<const unsigned char> image) {
     if (recorder()->settings.code.empty()) return;
     Image made;
@@ -38,7 +28,7 @@ void LoadedCode::loaded(ThreadState& state, std::uint32_t module, std::span<cons
     variables_in_cubin(image, [&made](std::string_view symbol) {
         if (made.variables.size() < most_variables) made.variables.emplace_back(symbol);
     });
-    made.name = kept_as(name_of_content(image), image);
+    made.name = folder_.keep(recorder()->settings, *recorder()->writer, ".cubin", image);
     if (state.call.callback != nullptr) {
         if (state.code_loaded_in != state.correlation) state.code_loaded.clear();
         state.code_loaded_in = state.correlation;

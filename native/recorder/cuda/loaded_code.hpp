@@ -12,7 +12,7 @@
 
 #include "recorder/cuda/abi.hpp"
 #include "recorder/cuda/call.hpp"
-#include "recorder/cuda/code_folder.hpp"
+#include "recorder/run/code_folder.hpp"
 
 namespace streamsan::recorder::cuda {
 
@@ -46,13 +46,11 @@ private:
         std::vector<std::string> variables;    ///< symbols
         std::vector<abi::Word> owners;         ///< handles of the library and the module that it is of; none: not known
     };
-    [[nodiscard]] std::string kept_as(const std::string& name, std::span<const unsigned char> image);
 
     std::mutex mutex_;
     std::unordered_map<std::uint32_t, Image> images_;
     std::atomic<std::uint64_t> loads_{0};
     CodeFolder folder_;
-    std::atomic<bool> said_{false};  ///< why something is not kept
 };
 
 /// Of this process. Never destroyed.

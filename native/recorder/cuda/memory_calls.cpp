@@ -6,6 +6,7 @@
 #include "recorder/cuda/live_memory.hpp"
 #include "recorder/cuda/memory_parts.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/torch_pool.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -38,6 +39,7 @@ bool blames_pool(const Call& call, abi::Word pool) {
     }
     const std::uint64_t address = call.output(Role::OUT_POINTER);
     if (address == 0) return;
+    listen_to_torch_pool();
     std::uint64_t size = size_of(call);
     if (size == 0) size = size_by_driver(address);
     write_allocation(state, call, kind, stream, address, size);

@@ -18,7 +18,7 @@
 #include "recorder/cuda/loaded_code.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/recording_start.hpp"
-#include "recorder/cuda/omissions.hpp"
+#include "recorder/run/omissions.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {

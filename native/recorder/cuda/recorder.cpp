@@ -3,8 +3,9 @@
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/failures.hpp"
 #include "recorder/cuda/handlers.hpp"
+#include "recorder/cuda/python_adapters.hpp"
 #include "recorder/cuda/recording_start.hpp"
-#include "recorder/cuda/omissions.hpp"
+#include "recorder/run/omissions.hpp"
 #include "recorder/launch_path.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -39,6 +40,7 @@ void driver_is_ready() {
     all.driver = find_driver();
     all.ready.store(true, std::memory_order_release);
     listen_to_the_driver();
+    load_python_adapters();
 }
 
 }  // namespace streamsan::recorder::cuda

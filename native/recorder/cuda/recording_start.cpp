@@ -1,135 +1,33 @@
 #include "recorder/cuda/recording_start.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <fcntl.h>
-#include <fstream>
-#include <string_view>
-#include <unistd.h>
-
-#include "recorder/cuda/json_text.hpp"
-
-#ifndef STREAMSAN_VERSION
-#define STREAMSAN_VERSION ""
-#endif
+#include "recorder/run/json_text.hpp"
+#include "recorder/run/process_file.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
 
-constexpr std::string_view suffix = ".sst";
-constexpr std::size_t most_of_command = 1 << 16;
-
-std::string contents(const char* path, std::size_t most) {
-    std::ifstream file(path, std::ios::binary);
-    std::string text(most, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(most));
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    return text;
-}
-
-bool is_utf8(std::string_view text) {
-    for (std::size_t at = 0; at < text.size();) {
-        const auto first = static_cast<unsigned char>(text[at]);
-        const std::size_t length = first < 0x80                    ? 1
-                                   : first >= 0xc2 && first < 0xe0 ? 2
-                                   : first >= 0xe0 && first < 0xf0 ? 3
-                                   : first >= 0xf0 && first < 0xf5 ? 4
-                                                                   : 0;
-        if (length == 0 || at + length > text.size()) return false;
-        for (std::size_t next = 1; next < length; ++next) {
-            if ((static_cast<unsigned char>(text[at + next]) & 0xc0) != 0x80) return false;
-        }
-        at += length;
-    }
-    return true;
-}
-
-/// Arguments may be anything: of what is not UTF-8, only ASCII is kept.
-std::string text_of(std::string text) {
-    if (is_utf8(text)) return text;
-    for (char& letter : text) {
-        if (static_cast<unsigned char>(letter) >= 0x80) letter = '?';
-    }
-    return text;
-}
-
-std::string command() {
-    const std::string line = contents("/proc/self/cmdline", most_of_command);
-    std::string json = "[";
-    for (std::size_t at = 0; at < line.size();) {
-        const std::size_t end = std::min(line.find('\0', at), line.size());
-        if (at != 0) json += ", ";
-        json += as_json(text_of(line.substr(at, end - at)));
-        at = end + 1;
-    }
-    return json + "]";
-}
-
 /// The version of the driver's kernel module, as it says itself; "" where that is not to be read.
 std::string driver_version() {
-    std::string version = contents("/sys/module/nvidia/version", 64);
+    std::string version = contents_of("/sys/module/nvidia/version", 64);
     while (!version.empty() && (version.back() == '\n' || version.back() == ' ')) version.pop_back();
     return version;
 }
 
-std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-std::string metadata(const Settings& settings, pid_t parent) {
-    const std::string process = std::to_string(getpid());
-    std::string json = R"({"platform": "cuda", "origin": "recording", "tool": )";
-    json += as_json(std::string("streamsan") + (*STREAMSAN_VERSION != '\0' ? " " STREAMSAN_VERSION : ""));
+/// What the header of a file says of the platform.
+std::string platform(const Settings& settings) {
+    std::string json = R"("platform": "cuda")";
     if (const std::string version = driver_version(); !version.empty())
         json += ", \"driver\": " + as_json(text_of(version));
     if (!settings.sanitizer.empty()) json += ", \"accesses\": true";
-    if (!settings.run.empty()) json += ", \"run\": " + as_json(text_of(settings.run));
-    json += ", \"processes\": [" + process + "], \"process\": " + process + ", \"parent\": " + std::to_string(parent);
-    if (!settings.code.empty()) json += ", \"code\": " + as_json(text_of(last_part(settings.code)));
-    if (!settings.code_left_out.empty()) json += ", \"code_left_out\": " + as_json(text_of(settings.code_left_out));
+    if (settings.driver_pools) json += ", \"driver_pools\": true";
     if (settings.host_accesses) json += ", \"host_accesses\": true";
-    // What identifies people is never written; what is needed until the end of the run (paths of modules) is removed
-    // then.
-    return json + (settings.redact ? ", \"redacted\": true}" : ", \"command\": " + command() + "}");
-}
-
-/// Takes a name for this process alone: an exec leaves the id, and the file of what the process was before.
-bool take(const Settings& settings, const std::string& mark) {
-    if (settings.counter.empty()) return true;
-    const std::string path = settings.counter + '.' + mark;
-    const int file = open(path.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600);
-    if (file < 0) return errno != EEXIST;
-    close(file);
-    return true;
+    return json;
 }
 
 }  // namespace
 
 WriterOptions options_of_process(const Settings& settings) {
-    WriterOptions options;
-    options.max_bytes = settings.max_bytes;
-    options.counter = settings.counter;
-    const std::string process = std::to_string(getpid());
-    if (getpid() == settings.root_pid && take(settings, "root")) {
-        options.path = settings.output;
-        options.metadata = metadata(settings, 0);
-        return options;
-    }
-    std::string stem = settings.output;
-    if (stem.ends_with(suffix)) stem.resize(stem.size() - suffix.size());
-    stem += '.' + process;
-    constexpr int most_programs = 1000;
-    std::string name = stem;
-    bool first = take(settings, process);
-    for (int program = 2; !first && program < most_programs; ++program) {
-        const std::string number = '-' + std::to_string(program);
-        name = stem + number;
-        if (take(settings, process + number)) break;
-    }
-    // What the process was before an exec made it, as it were.
-    first = first && getpid() != settings.root_pid;
-    options.path = name + std::string(suffix);
-    options.metadata = metadata(settings, first ? getppid() : getpid());
-    return options;
+    return recorder::options_of_process(settings, platform(settings));
 }
 
 }  // namespace streamsan::recorder::cuda

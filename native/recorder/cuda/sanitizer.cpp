@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <dlfcn.h>
+#include <string_view>
 
 #include "recorder/cuda/callback_source.hpp"
 #include "recorder/cuda/dispatch.hpp"
@@ -16,6 +17,14 @@ namespace {
 Sanitizer loaded_sanitizer;
 abi::SanitizerSubscriber sanitizer_subscriber = nullptr;
 
+/// The kernel's name. Of a launch with a configuration the Sanitizer API takes that for the kernel, and tells of all of
+/// them the name "h" (13.0): the driver is asked instead.
+const char* symbol_of(const abi::SanitizerCallbackData& data) {
+    constexpr std::string_view configured = "cuLaunchKernelEx";
+    const bool other = data.function_name != nullptr && std::string_view(data.function_name).starts_with(configured);
+    return other ? nullptr : data.symbol;
+}
+
 /// What dispatch is told of a call. CUPTI numbers calls; here the place of the parameters, on the caller's stack, is
 /// the same at entry and exit, and another in a call inside a call.
 void tell_call(abi::SanitizerDomain domain, std::uint32_t id, const abi::SanitizerCallbackData& data) {
@@ -24,7 +33,7 @@ void tell_call(abi::SanitizerDomain domain, std::uint32_t id, const abi::Sanitiz
     told.function_name = data.function_name;
     told.parameters = data.parameters;
     told.returned = data.returned;
-    told.symbol = data.symbol;
+    told.symbol = symbol_of(data);
     told.context = data.context;
     told.correlation = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(data.parameters) >> 3);
     dispatch(nullptr, domain == abi::SanitizerDomain::driver ? abi::Domain::driver : abi::Domain::runtime, id, &told);

@@ -5,7 +5,7 @@
 #include "recorder/cuda/arrays.hpp"
 #include "recorder/cuda/extents.hpp"
 #include "recorder/cuda/recorder.hpp"
-#include "recorder/cuda/row_table.hpp"
+#include "recorder/trace_writer/row_table.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {

@@ -3,6 +3,7 @@
 #include "recorder/cuda/live_memory.hpp"
 #include "recorder/cuda/memory_parts.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/torch_pool.hpp"
 #include "recorder/cuda/batches.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -11,6 +12,7 @@ namespace {
 constexpr std::size_t most_mappings = 1U << 16;  // of one unmap
 
 void exit_map(ThreadState& state, Call& call) {
+    listen_to_torch_pool();
     if (call.status != abi::success) return;
     const std::uint64_t address = call.value(Role::MAPPED);
     if (address != 0) write_allocation(state, call, MemoryKind::MAPPED, 0, address, call.value(Role::SIZE));

@@ -16,12 +16,12 @@
 namespace streamsan::recorder::call_sites {
 namespace {
 
-// By file name: the driver, CUPTI and what they load. Libraries built upon the runtime (cuBLAS, cuDNN, NCCL) are not
-// among them: a user may want to know which of them made a call. Nor is the runtime: its frames tell which function was
-// called.
-constexpr std::array<std::string_view, 8> api_libraries{"libcuda.so",       "libcupti",         "libnvperf",
-                                                        "libcudadebugger",  "libnvidia-",       "libnvcuda",
-                                                        "libcheckpoint.so", "libpcsamplingutil"};
+// By file name: the driver, CUPTI and what they load; OpenCL's loader. Libraries built upon the runtime (cuBLAS, cuDNN,
+// NCCL) are not among them: a user may want to know which of them made a call. Nor is the runtime: its frames tell
+// which function was called.
+constexpr std::array<std::string_view, 9> api_libraries{"libcuda.so",       "libcupti",          "libnvperf",
+                                                        "libcudadebugger",  "libnvidia-",        "libnvcuda",
+                                                        "libcheckpoint.so", "libpcsamplingutil", "libOpenCL"};
 
 std::string_view file_name(std::string_view path) {
     const auto slash = path.rfind('/');

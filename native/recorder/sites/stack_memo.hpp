@@ -66,14 +66,12 @@ public:
         known.count = static_cast<std::uint16_t>(count_);
         known.needs_rbp = needs_rbp_;
         known.wide = wide;
-        WordsHash hash;
+        known.hash = WordsHash::of(count_, [&](std::size_t index) { return walked_[index].value; });
         for (std::size_t index = 0; index < count_; ++index) {
-            hash.add(index, walked_[index].value);
             const std::uint64_t distance = (walked_[index].address - rsp) / word;
             if (wide) known.distances<std::uint32_t>()[index] = static_cast<std::uint32_t>(distance);
             else known.distances<std::uint16_t>()[index] = static_cast<std::uint16_t>(distance);
         }
-        known.hash = hash.value();
     }
 
     /// Reads words of the calling thread's stack at addresses above `rsp` only.
@@ -121,10 +119,10 @@ private:
         [[nodiscard]] __attribute__((no_sanitize("address", "thread"))) bool is_here() const noexcept {
             const auto* const distances = reinterpret_cast<const Distance*>(this + 1);
             if (load<std::uint64_t>(rsp + distances[0] * word) != first) return false;
-            WordsHash now;
-            for (std::size_t index = 0; index < count; ++index)
-                now.add(index, load<std::uint64_t>(rsp + distances[index] * word));
-            return now.value() == hash;
+            return hash ==
+                   WordsHash::of(count, [&](std::size_t index) __attribute__((no_sanitize("address", "thread"))) {
+                       return load<std::uint64_t>(rsp + distances[index] * word);
+                   });
         }
     };
 

@@ -17,7 +17,7 @@
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
-#include "recorder/cuda/settings.hpp"
+#include "recorder/run/settings.hpp"
 
 namespace {
 
@@ -44,6 +44,9 @@ abi::Status parameter_info(abi::Word handle, std::size_t index, std::size_t* off
     return 0;
 }
 
+/// As CUPTI does: nothing of it is inlined here.
+const volatile abi::CallbackFunction callback = dispatch;
+
 /// One call of the driver.
 class Prepared {
 public:
@@ -64,7 +67,7 @@ public:
 private:
     void say(abi::CallbackSite site) {
         const abi::CallbackData data{site, "", parameters_, &status_, symbol_, 0xc0, 1, &data_, number_};
-        dispatch(nullptr, abi::Domain::driver, row_.id, &data);
+        callback(nullptr, abi::Domain::driver, row_.id, &data);
     }
 
     const Callback& row_;

@@ -504,6 +504,17 @@ Status cuLaunchKernel(Word function, unsigned grid_x, unsigned grid_y, unsigned 
         function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, arguments, extra);
 }
 
+Status cuLaunchKernelEx(const abi::LaunchConfig* configuration, Word function, void** arguments, void** extra) {
+    const auto* kernel = reinterpret_cast<const Kernel*>(function);
+    return launching_call(
+        kernel->mangled, 652, "cuLaunchKernelEx",
+        [&] {
+            load_at_first_launch(function, kernel->mangled);
+            return enqueue(configuration->stream, kernel_node(kernel, arguments));
+        },
+        configuration, function, arguments, extra);
+}
+
 Status cuLaunchHostFunc(Word stream, void (*function)(void*), void* user) {
     return driver_call(
         527, "cuLaunchHostFunc", [&] { return enqueue(stream, host_node(function, user)); }, stream, function, user);

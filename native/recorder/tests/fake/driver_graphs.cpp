@@ -1,5 +1,6 @@
 // The driver's functions for capture and graphs.
 #include <algorithm>
+#include <iterator>
 
 #include "model.hpp"
 
@@ -12,6 +13,18 @@ bool has_memory(const Graph& graph) {
         const Node& node = model().nodes[handle];
         return node.is(abi::NodeType::mem_alloc) || node.is(abi::NodeType::mem_free) ||
                node.is(abi::NodeType::conditional);
+    });
+}
+
+/// Whether a fill, also one in a child, is given what is no memory.
+bool fills_nothing(const Graph& graph) {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](Word handle) {
+        const Node& node = model().nodes[handle];
+        if (node.is(abi::NodeType::graph)) return fills_nothing(model().graphs[node.given.child.graph]);
+        if (!node.is(abi::NodeType::memset)) return false;
+        const Word to = node.given.memset.destination;
+        const auto after = model().memory.upper_bound(to);
+        return after == model().memory.begin() || to - std::prev(after)->first >= std::prev(after)->second.size;
     });
 }
 
@@ -91,6 +104,23 @@ std::vector<Word> clone_nodes(Word graph, Word made) {
     return nodes;
 }
 
+void add_kernels(Word graph, std::vector<ExecutableKernel>& kernels) {
+    static std::uint64_t next_grid = 4;
+    for (const Word handle : model().graphs[graph].nodes) {
+        const Node node = model().nodes[handle];
+        if (node.is(abi::NodeType::kernel)) kernels.push_back({handle, next_grid, node});
+        ++next_grid;  // others leave gaps
+        if (node.is(abi::NodeType::graph)) add_kernels(node.given.child.graph, kernels);
+        for (const Word body : node.bodies) add_kernels(body, kernels);
+    }
+}
+
+ExecutableKernel* kernel_of(Word executable, Word node) {
+    for (ExecutableKernel& each : model().executables[executable].kernels)
+        if (each.node == node) return &each;
+    return nullptr;
+}
+
 /// A call that adds the node that `make` gives; `more`: its arguments after the dependencies.
 template <class Make, class... More>
 Status add_node(std::uint32_t id, const char* name, Word* made, Word graph, const Word* before, std::size_t count,
@@ -127,6 +157,19 @@ Status answer(Things& things, Word handle, Answer give) {
 }  // namespace
 
 extern "C" {
+
+std::size_t fake_graph_kernels(Word executable, GraphKernel* kernels, std::size_t most) {
+    const std::lock_guard guard(model().lock);
+    std::size_t count = 0;
+    for (ExecutableKernel& each : model().executables[executable].kernels) {
+        if (!each.enabled || count == most) continue;
+        GraphKernel& told = kernels[count++];
+        told = {each.node, each.grid, each.content.kernel, {}};
+        for (std::size_t at = 0; at < each.content.arguments.size(); ++at)
+            told.arguments[at] = each.content.arguments[at].data();
+    }
+    return count;
+}
 
 Status cuStreamBeginCapture_v2(Word stream, int mode) {
     return driver_call(539, "cuStreamBeginCapture_v2", [&] { return begin_capture(stream, 0, mode); }, stream, mode);
@@ -202,11 +245,13 @@ Status cuGraphInstantiateWithFlags(Word* executable, Word graph, unsigned long l
             const auto found = model().graphs.find(graph);
             if (found == model().graphs.end()) return invalid_value;
             if (has_memory(found->second) && found->second.instantiated) return not_supported;
+            if (fills_nothing(found->second)) return invalid_value;
             found->second.instantiated = true;
             abi::GraphData data{};
             data.graph = *executable = model().new_handle();  // the clone inside has the executable graph's handle
             Executable made{{}, graph, (flags & 1) != 0};
             for (const Word node : clone_nodes(graph, *executable)) made.nodes.push_back(model().nodes[node]);
+            add_kernels(graph, made.kernels);
             model().executables[*executable] = std::move(made);
             data.graph_exec = *executable;
             data.original_graph = graph;
@@ -247,6 +292,10 @@ Status cuGraphDestroy(Word graph) {
             abi::GraphData data{};
             data.graph = graph;
             fire_graph(abi::Resource::graph_destroy_starting, data);
+            for (auto& [handle, executable] : model().executables) {
+                if (executable.graph != graph) continue;
+                for (ExecutableKernel& each : executable.kernels) each.node = model().new_handle();
+            }
             for (const Word node : found->second.nodes) {
                 model().nodes.erase(node);
                 model().release_handle(node);
@@ -261,12 +310,28 @@ Status cuGraphDestroy(Word graph) {
 Status cuGraphExecUpdate_v2(Word executable, Word graph, void* result) {
     return driver_call(
         696, "cuGraphExecUpdate_v2",
-        [&] { return model().executables[executable].nodes.size() == model().graphs[graph].nodes.size() ? 0 : 910; },
+        [&] {
+            Executable& updated = model().executables[executable];
+            if (updated.nodes.size() != model().graphs[graph].nodes.size()) return 910;
+            std::vector<ExecutableKernel> kernels;
+            add_kernels(graph, kernels);
+            for (std::size_t at = 0; at < std::min(kernels.size(), updated.kernels.size()); ++at)
+                updated.kernels[at].content = kernels[at].content;
+            return 0;
+        },
         executable, graph, result);
 }
 
 Status cuGraphExecKernelNodeSetParams_v2(Word executable, Word node, const abi::KernelNode* given) {
-    return driver_call(692, "cuGraphExecKernelNodeSetParams_v2", [] { return 0; }, executable, node, given);
+    return driver_call(
+        692, "cuGraphExecKernelNodeSetParams_v2",
+        [&] {
+            const auto* const kernel = reinterpret_cast<const Kernel*>(given->kernel);
+            if (ExecutableKernel* const known = kernel_of(executable, node); known != nullptr && kernel != nullptr)
+                known->content = kernel_node(kernel, given->arguments);
+            return 0;
+        },
+        executable, node, given);
 }
 
 Status cuGraphExecChildGraphNodeSetParams(Word executable, Word node, Word child) {
@@ -274,7 +339,13 @@ Status cuGraphExecChildGraphNodeSetParams(Word executable, Word node, Word child
 }
 
 Status cuGraphNodeSetEnabled(Word executable, Word node, unsigned enabled) {
-    return driver_call(650, "cuGraphNodeSetEnabled", [] { return 0; }, executable, node, enabled);
+    return driver_call(
+        650, "cuGraphNodeSetEnabled",
+        [&] {
+            if (ExecutableKernel* const known = kernel_of(executable, node)) known->enabled = enabled != 0;
+            return 0;
+        },
+        executable, node, enabled);
 }
 
 // -- building

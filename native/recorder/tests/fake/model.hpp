@@ -57,10 +57,19 @@ struct Graph {
     bool instantiated = false;
 };
 
+/// A kernel that a launch of an executable graph runs, children and bodies included.
+struct ExecutableKernel {
+    Word node;  ///< in the graph that was instantiated; when that is destroyed, nobody's
+    std::uint64_t grid;
+    Node content;
+    bool enabled = true;
+};
+
 struct Executable {
     std::vector<Node> nodes;
     Word graph;  ///< that it was made from
     bool auto_free;
+    std::vector<ExecutableKernel> kernels{};
 };
 
 struct Capture {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime.hpp"
+#include "streamsan.h"
 
 namespace {
 
@@ -576,6 +577,68 @@ PROGRAM(handles_come_back_right) {
         cudaStreamDestroy(s);
         if (round == 1) cudaDeviceReset();
     }
+    return 0;
+}
+
+/// Gives out the parts of one allocation, and says so.
+class OwnPool {
+public:
+    OwnPool() {
+        cudaMalloc(&segment_, 4 * bytes);
+        for (int number = 4; number-- > 0;) free_.push_back(static_cast<char*>(segment_) + bytes * number);
+    }
+    ~OwnPool() { cudaFree(segment_); }
+    OwnPool(const OwnPool&) = delete;
+    OwnPool& operator=(const OwnPool&) = delete;
+
+    void* take() {
+        void* const block = free_.back();
+        free_.pop_back();
+        streamsan_hand_out(block, bytes);
+        return block;
+    }
+    void give(void* block) {
+        streamsan_take_back(block);
+        free_.push_back(block);
+    }
+
+private:
+    void* segment_ = nullptr;
+    std::vector<void*> free_;
+};
+
+PROGRAM(own_pool_wrong) {
+    cudaStream_t s = stream(), t = stream();
+    {
+        OwnPool pool;
+        void* const one = pool.take();
+        LAUNCH(fill, s, one, 1);
+        pool.give(one);  // expect: SS105
+        void* const other = pool.take();
+        LAUNCH(fill, t, other, 2);
+        cudaDeviceSynchronize();
+    }
+    cudaStreamDestroy(s);
+    cudaStreamDestroy(t);
+    return 0;
+}
+
+PROGRAM(own_pool_right) {
+    cudaStream_t s = stream(), t = stream();
+    {
+        OwnPool pool;
+        void* const one = pool.take();
+        void* const neighbour = pool.take();
+        LAUNCH(fill, s, one, 1);
+        LAUNCH(fill, t, neighbour, 1);
+        pool.give(one);
+        void* const other = pool.take();
+        order(s, t);
+        LAUNCH(fill, t, other, 2);
+        cudaDeviceSynchronize();
+    }
+    cudaStreamDestroy(s);
+    cudaStreamDestroy(t);
     return 0;
 }
 

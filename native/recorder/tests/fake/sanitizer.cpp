@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <iterator>
 #include <sys/mman.h>
 
 #include "kernel.hpp"
@@ -16,7 +17,7 @@ using streamsan::recorder::PageUse;
 
 namespace {
 
-constexpr std::uint32_t launch_kernel = 307;
+constexpr std::uint32_t launch_kernel = 307, launch_kernel_ex = 652, launch_graph = 514;
 constexpr std::uint64_t written = 256;
 
 abi::SanitizerCallback told = nullptr;
@@ -47,6 +48,24 @@ void note(DeviceNotes& notes, std::uint32_t* bits, std::uint64_t launch, std::ui
     }
 }
 
+/// What a kernel notes that was given notes.
+void run(const Kernel& kernel, const void* const* arguments, std::uint64_t grid) {
+    if (given == nullptr || arguments == nullptr) return;
+    const auto place = reinterpret_cast<std::uint64_t>(given), head = DeviceNotes::head_of(place);
+    std::uint64_t number = DeviceNotes::launch_of(place);
+    if (DeviceNotes::by_grid(place)) number = (number + grid) & ((1U << DeviceNotes::launch_bits) - 1);
+    auto& notes = *reinterpret_cast<DeviceNotes*>(head);
+    auto* const bits =
+        reinterpret_cast<std::uint32_t*>(DeviceNotes::bits_of_notes(head, DeviceNotes::entries_log2_of(place)));
+    notes.records[notes.taken++].key = number << DeviceNotes::launch_shift | DeviceNotes::bytes_bit | 1;
+    for (std::size_t index = 0; index < kernel.count; ++index) {
+        std::uint64_t address = 0;
+        if (kernel.sizes[index] != sizeof address) continue;
+        std::memcpy(&address, arguments[index], sizeof address);
+        if (address != 0) note(notes, bits, number, address, written);
+    }
+}
+
 struct LaunchCall {
     const Kernel* kernel;
     unsigned shape[7];
@@ -63,28 +82,47 @@ void launch(const LaunchCall& call, Word context) {
     data.function_name = call.kernel->mangled;
     given = nullptr;
     tell(abi::SanitizerDomain::launch, abi::sanitizer_launch_begin, &data);
-    if (given == nullptr || call.arguments == nullptr) return;
-    const auto place = reinterpret_cast<std::uint64_t>(given), head = DeviceNotes::head_of(place);
-    const std::uint64_t number = DeviceNotes::launch_of(place);
-    auto& notes = *reinterpret_cast<DeviceNotes*>(head);
-    auto* const bits =
-        reinterpret_cast<std::uint32_t*>(DeviceNotes::bits_of_notes(head, DeviceNotes::entries_log2_of(place)));
-    notes.records[notes.taken++].key = number << DeviceNotes::launch_shift | DeviceNotes::bytes_bit | 1;
-    for (std::size_t index = 0; index < call.kernel->count; ++index) {
-        std::uint64_t address = 0;
-        if (call.kernel->sizes[index] != sizeof address) continue;
-        std::memcpy(&address, call.arguments[index], sizeof address);
-        if (address != 0) note(notes, bits, number, address, written);
+    run(*call.kernel, call.arguments, 0);
+}
+
+struct GraphCall {
+    Word executable;
+    Word stream;
+};
+
+/// All kernels are told of first; each is given what the last of them is, as those on one stream of the driver's are.
+void launch(const GraphCall& call, Word context) {
+    void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    const auto kernels_of = reinterpret_cast<std::size_t (*)(Word, GraphKernel*, std::size_t)>(
+        driver != nullptr ? dlsym(driver, "fake_graph_kernels") : nullptr);
+    if (kernels_of == nullptr) return;
+    static GraphKernel kernels[1024];
+    const std::size_t count = kernels_of(call.executable, kernels, std::size(kernels));
+    given = nullptr;
+    for (std::size_t at = 0; at < count; ++at) {
+        abi::SanitizerNodeLaunchData data{};
+        data.graph_exec = call.executable;
+        data.node = kernels[at].node;
+        data.kernel.context = context;
+        data.kernel.stream = call.stream;
+        data.kernel.function = reinterpret_cast<Word>(kernels[at].kernel);
+        data.kernel.function_name = kernels[at].kernel->mangled;
+        data.kernel.grid_id = kernels[at].grid;
+        tell(abi::SanitizerDomain::graphs, abi::sanitizer_node_launch_begin, &data);
     }
+    for (std::size_t at = 0; at < count; ++at) run(*kernels[at].kernel, kernels[at].arguments, kernels[at].grid);
 }
 
 void call(abi::Domain domain, std::uint32_t id, const abi::CallbackData& data) {
-    const abi::SanitizerCallbackData same{data.site,     data.function_name, data.parameters,
-                                          data.returned, data.symbol,        data.context};
+    const bool configured = domain == abi::Domain::driver && id == launch_kernel_ex;
+    const abi::SanitizerCallbackData same{
+        data.site, data.function_name, data.parameters, data.returned, configured ? "h" : data.symbol, data.context};
     const auto to = static_cast<abi::SanitizerDomain>(domain);
     tell(to, id, &same);
     if (domain == abi::Domain::driver && id == launch_kernel && data.site == abi::CallbackSite::enter)
         launch(*static_cast<const LaunchCall*>(data.parameters), data.context);
+    if (domain == abi::Domain::driver && id == launch_graph && data.site == abi::CallbackSite::enter)
+        launch(*static_cast<const GraphCall*>(data.parameters), data.context);
 }
 
 void resource(abi::Resource what, const abi::ResourceData* data) {

@@ -7,6 +7,8 @@
 
 namespace fake {
 
+struct Kernel;
+
 namespace abi = streamsan::recorder::cuda::abi;
 using abi::Status;
 using abi::Word;
@@ -53,6 +55,14 @@ private:
     std::uint64_t correlation_data_ = 0;
 };
 
+/// A kernel of a graph's launch, as the Sanitizer API tells of it.
+struct GraphKernel {
+    Word node;
+    std::uint64_t grid;
+    const Kernel* kernel;
+    const void* arguments[16];
+};
+
 void fire_resource(abi::Resource resource, const abi::ResourceData* data);
 
 }  // namespace fake
@@ -62,5 +72,6 @@ extern "C" {
 fake::Tool* fake_tool();
 fake::Word fake_current_context();
 void fake_set_current_context(fake::Word context);
+std::size_t fake_graph_kernels(fake::Word executable, fake::GraphKernel* kernels, std::size_t most);
 bool fake_is_child();  ///< the process was forked after the driver had been initialised
 }

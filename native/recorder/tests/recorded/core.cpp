@@ -15,8 +15,8 @@
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
-#include "recorder/cuda/omissions.hpp"
-#include "recorder/cuda/settings.hpp"
+#include "recorder/run/omissions.hpp"
+#include "recorder/run/settings.hpp"
 #include "recorder/tests/fired.hpp"
 #include "scenarios.hpp"
 
@@ -25,6 +25,7 @@ namespace core_calls {
 
 Scenarios scenarios;
 
+using namespace streamsan::recorder;
 using namespace streamsan::recorder::cuda;
 using fired::Call;
 using streamsan::OperationKind;
@@ -348,13 +349,13 @@ SCENARIO(spoken) {
     note_omission("second\nline");
 }
 
-void begin(Settings& settings, std::string_view scenario) {
+void begin(std::string& settings, std::string_view scenario) {
     if (scenario == "ends") static CallsWhenDestroyed object;
     recorded::begin(settings);
 }
 
 }  // namespace core_calls
 
-const Family core{"core", core_calls::scenarios, core_calls::begin};
+const bool core_calls_are_there = families().emplace("core", Family{core_calls::scenarios, core_calls::begin}).second;
 
 }  // namespace recorded

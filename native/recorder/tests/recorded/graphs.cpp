@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "driver_calls.hpp"
-#include "recorder/cuda/dispatch.hpp"
+#include "recorder/cuda/recorder.hpp"
 
 namespace recorded {
 namespace graph_programs {
@@ -65,6 +65,36 @@ SCENARIO(stale_pointer_right) {
     stream_synchronize(s);
     exec_destroy(executable);
     release(p);
+}
+
+/// The child was copied into its parent before its node got the new buffer.
+SCENARIO(refused_for_memory_that_is_gone_wrong) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes), q = allocate(bytes);
+    const Word child = graph_create();
+    add_kernel(child, {add_fill(child, {}, p + 1024, 512)}, fill, {q, 1});
+    const Word graph = graph_create();
+    add_child(graph, {add_fill(graph, {}, q, 512)}, child);
+    release(p);
+    Word executable = 0;
+    CHECK(instantiate(executable, graph) == 1);  // expect: SS303
+    stream_synchronize(s);
+    release(q);
+}
+
+/// The driver does not look at what kernels are given, and the program gives the node another buffer.
+SCENARIO(stale_kernel_is_set_right) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes), q = allocate(bytes);
+    const Word graph = graph_create();
+    const Word node = add_kernel(graph, {}, fill, {p, 1});
+    release(p);
+    Word executable = 0;
+    CHECK(instantiate(executable, graph) == 0);
+    CHECK(set_kernel(executable, node, fill, {q, 1}) == 0);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(q);
 }
 
 SCENARIO(recycled_pointer_wrong) {
@@ -186,6 +216,98 @@ SCENARIO(child_set_to_new_pointer_right) {
     release(p);
     graph_launch(executable, s);
     stream_synchronize(s);
+    release(q);
+}
+
+/// The child graph has the address from before it came back.
+SCENARIO(older_child_set_wrong) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes), q = allocate(bytes);
+    const Word child = graph_create();
+    add_kernel(child, {}, fill, {q, 1});
+    const Word graph = graph_create();
+    const Word node = add_child(graph, {}, child);
+    Word executable = 0;
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    const Word other = graph_create();
+    add_kernel(other, {}, fill, {p, 1});
+    release(p);
+    const Word back = allocate(bytes);
+    CHECK(p == back);
+    CHECK(set_child(executable, node, other) == 0);
+    graph_launch(executable, s);  // expect: SS303
+    stream_synchronize(s);
+    exec_destroy(executable);
+    release(back);
+    release(q);
+}
+
+SCENARIO(newer_child_set_right) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes), q = allocate(bytes);
+    const Word child = graph_create();
+    add_kernel(child, {}, fill, {q, 1});
+    const Word graph = graph_create();
+    const Word node = add_child(graph, {}, child);
+    Word executable = 0;
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    release(p);
+    const Word back = allocate(bytes);
+    CHECK(p == back);
+    const Word other = graph_create();
+    add_kernel(other, {}, fill, {back, 1});
+    CHECK(set_child(executable, node, other) == 0);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    exec_destroy(executable);
+    release(back);
+    release(q);
+}
+
+/// A node that is enabled again has the address that it had.
+SCENARIO(enabled_with_old_pointer_wrong) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    const Word graph = graph_create();
+    const Word node = add_kernel(graph, {}, fill, {p, 1});
+    Word executable = 0;
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    enable(executable, node, 0);
+    release(p);
+    const Word q = allocate(bytes);
+    CHECK(p == q);
+    graph_launch(executable, s);
+    enable(executable, node, 1);
+    graph_launch(executable, s);  // expect: SS303
+    stream_synchronize(s);
+    exec_destroy(executable);
+    release(q);
+}
+
+SCENARIO(enabled_with_new_pointer_right) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    const Word graph = graph_create();
+    const Word node = add_kernel(graph, {}, fill, {p, 1});
+    Word executable = 0;
+    instantiate(executable, graph);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    enable(executable, node, 0);
+    release(p);
+    const Word q = allocate(bytes);
+    CHECK(p == q);
+    set_kernel(executable, node, fill, {q, 1});
+    enable(executable, node, 1);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    exec_destroy(executable);
     release(q);
 }
 
@@ -777,18 +899,15 @@ SCENARIO(threads_right) {
     CHECK(captures_under_way() == 0);
 }
 
-void begin(streamsan::recorder::cuda::Settings& settings, std::string_view scenario) {
-    call(Where::current(), "cuInit", 0U);
+void begin(std::string& settings, std::string_view scenario) {
+    begin_with_driver(settings, scenario.starts_with("older_driver"));
     model().contexts.insert(context);
     fake_set_current_context(context);
-    begin_with_driver(settings, scenario.starts_with("older_driver"));
-    Tool& tool = *fake_tool();
-    tool.callback = streamsan::recorder::cuda::dispatch;
-    for (auto& domain : tool.enabled) std::fill(std::begin(domain), std::end(domain), true);
 }
 
 }  // namespace graph_programs
 
-const Family graphs{"graphs", graph_programs::scenarios, graph_programs::begin};
+const bool graph_programs_are_there =
+    families().emplace("graphs", Family{graph_programs::scenarios, graph_programs::begin}).second;
 
 }  // namespace recorded

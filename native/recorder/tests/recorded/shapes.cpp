@@ -5,9 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "driver_calls.hpp"
 #include "recorder/cuda/abi_memory.hpp"
-#include "recorder/cuda/processes.hpp"
-#include "recorder/tests/fake/model.hpp"
 #include "recorder/tests/fired.hpp"
 #include "scenarios.hpp"
 
@@ -29,6 +28,7 @@ const Kernel nothing{"_Z7nothingv", {}};
 const Kernel large{"_Z5large5Large", {4000}};
 const Kernel padded{"_Z6paddediiPf", {4, 16, 8}};
 const Kernel inner{"_Z5inner5Inneri", {400, 4}};
+const Kernel counted{"_Z7countedmmPf", {8, 8, 8}};
 
 template <class T>
 std::uint64_t at(T& variable) {
@@ -238,6 +238,25 @@ SCENARIO(leftovers) {
     }
 }
 
+/// Padding, and words of a large structure that nobody has set, keep addresses of the host's memory. Beside them,
+/// numbers that differ as often, and as large ones, and a word with few addresses.
+SCENARIO(host_addresses) {
+    const std::uint64_t a = allocate(0), b = allocate(1);
+    static std::vector<char> heap(megabyte);
+    const std::uint32_t size = 7;
+    std::array<std::uint64_t, 50> structure{};
+    structure[3] = a;
+    for (std::uint64_t count = 0; count < 100; ++count) {
+        const std::array<std::uint64_t, 2> sure{7, at(heap[count * 16])};
+        launch(padded, {&size, &sure, &a});
+        const std::uint64_t number = (count << 50) + 7, offset = 4 * megabyte + 1000 * count;
+        launch(counted, {&number, &offset, &b});
+        structure[10] = at(heap[16 * (count % 3)]);
+        structure[11] = count;
+        launch(inner, {&structure, &size});
+    }
+}
+
 /// Neither arguments nor sizes come back.
 SCENARIO(everything_differs) {
     const std::uint64_t a = allocate(0), b = allocate(1);
@@ -250,15 +269,31 @@ SCENARIO(rotation) {
     for (int count = 0; count < 20'000; ++count) launch_scale(a, b, count);
 }
 
-void begin(streamsan::recorder::cuda::Settings& settings, std::string_view scenario) {
-    settings.sites = false;
-    if (scenario == "rotation") settings.max_bytes = 4 * megabyte;
+SCENARIO(nodes_of_graphs) {
+    const std::uint64_t a = allocate(0), b = allocate(1);
+    const fake::Word child = fake::graph_create();
+    fake::add_kernel(child, {}, scale, {a, b, 7});
+    const fake::Word graph = fake::graph_create();
+    const fake::Word node = fake::add_kernel(graph, {}, scale, {a, b, 7});
+    const fake::Word copy = fake::add_copy(graph, {node}, a, b, 4096);
+    fake::add_child(graph, {copy}, child);
+    fake::Word executable = 0;
+    fake::instantiate(executable, graph);
+    fake::set_kernel(executable, node, scale, {b, a, 8});
+    fake::enable(executable, node, 0);
+    fake::enable(executable, node, 1);
+}
+
+void begin(std::string& settings, std::string_view scenario) {
+    settings += "sites=0\n";
+    if (scenario == "rotation") settings += "max_bytes=4194304\n";
     begin_with_driver(settings, scenario == "older_driver");
     fired::context = 0xc0;
 }
 
 }  // namespace shape_calls
 
-const Family shapes{"shapes", shape_calls::scenarios, shape_calls::begin};
+const bool shape_calls_are_there =
+    families().emplace("shapes", Family{shape_calls::scenarios, shape_calls::begin}).second;
 
 }  // namespace recorded

@@ -507,15 +507,15 @@ SCENARIO(unmaps_in_use_right) { unmaps_in_use(true); }
 SCENARIO(staged_copy_freed_wrong) { staged_copy_freed(false); }
 SCENARIO(staged_copy_freed_right) { staged_copy_freed(true); }
 
-void begin(streamsan::recorder::cuda::Settings& settings, std::string_view scenario) {
-    settings.sites = false;
-    if (scenario == "rotation") settings.max_bytes = 4 * megabyte;
+void begin(std::string& settings, std::string_view scenario) {
+    settings += "sites=0\n";
+    if (scenario == "rotation") settings += "max_bytes=4194304\n";
     begin_with_driver(settings, scenario == "older_driver");
     fired::context = primary;
 }
 
 }  // namespace work_calls
 
-const Family work{"work", work_calls::scenarios, work_calls::begin};
+const bool work_calls_are_there = families().emplace("work", Family{work_calls::scenarios, work_calls::begin}).second;
 
 }  // namespace recorded

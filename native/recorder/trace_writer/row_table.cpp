@@ -1,11 +1,11 @@
-#include "recorder/cuda/row_table.hpp"
+#include "recorder/trace_writer/row_table.hpp"
 
 #include <algorithm>
 #include <new>
 
 #include "generated/vocabulary.hpp"
 
-namespace streamsan::recorder::cuda {
+namespace streamsan::recorder {
 namespace {
 
 /// Different rows of one process. A program that makes new ones without end is kept by its bounds from there on.
@@ -62,4 +62,4 @@ void put_rows(Slot* slot, const Reference* references, std::size_t count, std::s
     }
 }
 
-}  // namespace streamsan::recorder::cuda
+}  // namespace streamsan::recorder

@@ -1,4 +1,4 @@
-#include "recorder/cuda/omissions.hpp"
+#include "recorder/run/omissions.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +10,7 @@
 
 #include "recorder/trace_writer/private_file.hpp"
 
-namespace streamsan::recorder::cuda {
+namespace streamsan::recorder {
 namespace {
 
 struct Omissions {
@@ -60,4 +60,4 @@ void note_omission(std::string_view line) noexcept {
     errno = before;
 }
 
-}  // namespace streamsan::recorder::cuda
+}  // namespace streamsan::recorder

@@ -2,7 +2,7 @@
 #pragma once
 #include <string_view>
 
-namespace streamsan::recorder::cuda {
+namespace streamsan::recorder {
 
 /// The file, named once when recording begins.
 void note_omissions_in(std::string_view path) noexcept;
@@ -10,4 +10,4 @@ void note_omissions_in(std::string_view path) noexcept;
 /// Appends a line, the first time that this process says it.
 void note_omission(std::string_view line) noexcept;
 
-}  // namespace streamsan::recorder::cuda
+}  // namespace streamsan::recorder

@@ -1,8 +1,8 @@
-#include "recorder/cuda/settings.hpp"
+#include "recorder/run/settings.hpp"
 
 #include <charconv>
 
-namespace streamsan::recorder::cuda {
+namespace streamsan::recorder {
 namespace {
 
 std::string unescaped(std::string_view text) {
@@ -41,6 +41,7 @@ void set(Settings& settings, std::string_view key, std::string value) {
     else if (key == "code_left_out") settings.code_left_out = std::move(value);
     else if (key == "max_bytes") settings.max_bytes = number_or<std::uint64_t>(value, 0);
     else if (key == "host_accesses") settings.host_accesses = value == "1";
+    else if (key == "driver_pools") settings.driver_pools = value == "1";
     else if (key == "redact") settings.redact = value == "1";
     else if (key == "sites") settings.sites = value != "0";
     else if (key == "root_pid") settings.root_pid = number_or<int>(value, 0);
@@ -61,4 +62,4 @@ Settings parse_settings(std::string_view text) {
     return settings;
 }
 
-}  // namespace streamsan::recorder::cuda
+}  // namespace streamsan::recorder

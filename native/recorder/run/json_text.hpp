@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace streamsan::recorder::cuda {
+namespace streamsan::recorder {
 
 /// UTF-8 as a JSON string.
 inline std::string as_json(std::string_view text) {
@@ -25,4 +25,4 @@ inline std::string as_json(std::string_view text) {
     return json + '"';
 }
 
-}  // namespace streamsan::recorder::cuda
+}  // namespace streamsan::recorder

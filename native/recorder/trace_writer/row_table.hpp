@@ -7,10 +7,10 @@
 #include <mutex>
 #include <vector>
 
-#include "recorder/cuda/call.hpp"
+#include "recorder/trace_writer/references.hpp"
 #include "trace/slot.hpp"
 
-namespace streamsan::recorder::cuda {
+namespace streamsan::recorder {
 
 /// `count` rows of `width` bytes, `pitch` bytes apart, in `slices` slices.
 struct Rows {
@@ -44,4 +44,4 @@ RowTable& row_table();
 /// Fills those slots; the first one follows `slot`. The first of the references is number `first` of the operation's.
 void put_rows(Slot* slot, const Reference* references, std::size_t count, std::size_t first = 0);
 
-}  // namespace streamsan::recorder::cuda
+}  // namespace streamsan::recorder

@@ -1,0 +1,87 @@
+#include "recorder/cuda/announced_blocks.hpp"
+
+#include <cerrno>
+#include <vector>
+
+#include "recorder/cuda/call.hpp"
+#include "recorder/cuda/live_handles.hpp"
+#include "recorder/cuda/recorder.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+/// By address. Kept only where files have a limit, else there is never a new one to begin.
+LiveHandles& handed_out() {
+    static LiveHandles& blocks = *new LiveHandles;
+    return blocks;
+}
+
+/// In a forked child, which cannot use the memory of its parent: what is dropped there is only the child's copy of its
+/// owner.
+std::atomic<bool> forked{false};
+
+std::uint16_t number_of(PoolWord& word) {
+    const std::uint32_t known = word.known.load(std::memory_order_relaxed);
+    if (known != 0) [[likely]]
+        return static_cast<std::uint16_t>(known);
+    const std::uint16_t number = recorder()->writer->api(word.name);
+    word.known.store(number, std::memory_order_relaxed);
+    return number;
+}
+
+/// An operation of a pool's own: it is no call of the API, though it may be made inside of one.
+template <class Then>
+void write(PoolWord& word, OperationKind kind, Detail detail, std::uint64_t stream, const Reference& block,
+           const Then& then) {
+    if (recorder() == nullptr || block.address == 0 || forked.load(std::memory_order_relaxed)) return;
+    const int error = errno;
+    ThreadState& state = this_thread();
+    if (state.inside) return;
+    const OwnCalls own(state);  // a signal's handler that allocates finds the lane in use
+    const bool wrote = state.runtime_wrote;
+    Call call;
+    call.timed = false;
+    call.entered = recorder()->writer->now();
+    if (Slot* const slot = prepare_returned(state, call, kind, detail, stream, 0, &block, 1); slot != nullptr) {
+        slot->api = number_of(word);
+        then(state, *slot);
+        commit_prepared(state);
+    }
+    state.runtime_wrote = wrote;
+    errno = error;
+}
+
+}  // namespace
+
+void block_handed_out(PoolWord& word, std::uint64_t address, std::uint64_t size, std::uint64_t stream) {
+    write(word, OperationKind::ALLOC, MemoryKind::POOL_BLOCK, stream, {address, size, 0},
+          [](const ThreadState& state, const Slot& slot) {
+              if (rotates()) handed_out().add(slot.address, {slot, state.context_slot});
+          });
+}
+
+void block_taken_back(PoolWord& word, std::uint64_t address) {
+    write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, 0, {address, 0, 0},
+          [](const ThreadState&, const Slot& slot) {
+              if (rotates()) handed_out().remove(slot.address);
+          });
+}
+
+void blocks_no_longer_told(PoolWord& word) {
+    write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, 0, {1, UINT64_MAX - 1, 0},
+          [](const ThreadState&, const Slot&) { handed_out().forget(); });
+}
+
+void restate_blocks(Lane& lane) {
+    handed_out().each([&](std::uint64_t, const LiveHandle& live) {
+        Slot* const slot = lane.reserve(0);
+        if (slot == nullptr) return;
+        *slot = live.slot;
+        slot->api = 0;
+        lane.commit();
+    });
+}
+
+void blocks_after_fork() { forked.store(true, std::memory_order_relaxed); }
+
+}  // namespace streamsan::recorder::cuda

@@ -1,0 +1,33 @@
+// Blocks that pools inside the program hand out of memory that they got from the driver, as the pools say it.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+namespace streamsan::recorder {
+class Lane;
+}
+
+namespace streamsan::recorder::cuda {
+
+/// What a pool says, as the trace's table of APIs has it; static.
+struct PoolWord {
+    std::string_view name;
+    std::atomic<std::uint32_t> known{0};  ///< its number there
+};
+
+/// `size` bytes at `address` are somebody's from here on. `stream`: the one whose order the pool relies on when it
+/// gives the bytes to the next owner, as the trace names it; 0 where it has none. Any thread, at any moment, the
+/// inside of an API's call included. Calls nobody back and takes no lock of the program's.
+void block_handed_out(PoolWord& word, std::uint64_t address, std::uint64_t size, std::uint64_t stream);
+/// ... and are the pool's again.
+void block_taken_back(PoolWord& word, std::uint64_t address);
+/// Of none of the blocks that were told of until now it will be told who has them.
+void blocks_no_longer_told(PoolWord& word);
+
+/// What is handed out when a new file begins.
+void restate_blocks(Lane& lane);
+/// In a forked child: its pools have nothing to tell.
+void blocks_after_fork();
+
+}  // namespace streamsan::recorder::cuda

@@ -1,0 +1,67 @@
+#include "recorder/cuda/python_adapters.hpp"
+
+#include <dlfcn.h>
+#include <string>
+#include <string_view>
+
+#include "recorder/cuda/recorder.hpp"
+#include "recorder/run/process_file.hpp"
+
+namespace streamsan::recorder::cuda {
+namespace {
+
+constexpr const char* adapters_name = "pool_adapters.py";
+constexpr std::size_t most_bytes = 1 << 16;
+
+template <class Function>
+Function* in_program(const char* name) {
+    return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+/// As a literal of Python, whatever the text has.
+std::string literal(std::string_view text) {
+    constexpr const char* digits = "0123456789abcdef";
+    std::string hex;
+    for (const char letter : text) {
+        const auto byte = static_cast<unsigned char>(letter);
+        hex += digits[byte >> 4];
+        hex += digits[byte & 15];
+    }
+    return "bytes.fromhex('" + hex + "').decode()";
+}
+
+/// Where this library is.
+std::string library_path() {
+    Dl_info found{};
+    return dladdr(reinterpret_cast<const void*>(&literal), &found) != 0 && found.dli_fname != nullptr ? found.dli_fname
+                                                                                                      : "";
+}
+
+/// In the interpreter's main thread, between two of its instructions. 0: no exception.
+int run_adapters(void*) noexcept {
+    try {
+        auto* const run = in_program<int(const char*)>("PyRun_SimpleString");
+        const std::string library = library_path();
+        const std::string text =
+            contents_of((library.substr(0, library.rfind('/') + 1) + adapters_name).c_str(), most_bytes);
+        if (run == nullptr || recorder() == nullptr || text.empty()) return 0;
+        // The name is one of code that no file has. Nothing is left in the program's own module.
+        const std::string code = "try:\n exec(compile(" + literal(text) + ", '<frozen streamsan>', 'exec'), " +
+                                 "{'__name__': 'streamsan_pool_adapters', 'LIBRARY': " + literal(library) +
+                                 ", 'DRIVER_POOLS': " + (recorder()->settings.driver_pools ? "True" : "False") +
+                                 "})\nexcept Exception:\n pass\n";
+        run(code.c_str());
+    } catch (...) {
+    }
+    return 0;
+}
+
+}  // namespace
+
+void load_python_adapters() {
+    auto* const is_running = in_program<int()>("Py_IsInitialized");
+    auto* const add = in_program<int(int (*)(void*), void*)>("Py_AddPendingCall");
+    if (is_running != nullptr && add != nullptr && is_running() != 0) add(run_adapters, nullptr);
+}
+
+}  // namespace streamsan::recorder::cuda

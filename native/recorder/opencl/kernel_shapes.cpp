@@ -1,0 +1,78 @@
+#include "recorder/opencl/kernel_shapes.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "recorder/launch_path.hpp"
+#include "recorder/opencl/recorder.hpp"
+
+namespace streamsan::recorder::opencl {
+namespace {
+
+/// Of one kernel with their offsets: who goes over an array by offsets has another one each time.
+constexpr std::size_t most_told = 64;
+constexpr std::size_t most_shapes = 128;
+constexpr GlobalOffset no_offset{};
+
+bool same_places(std::span<const PackedPlace> one, std::span<const PackedPlace> other) {
+    return std::ranges::equal(one, other, [](const PackedPlace& left, const PackedPlace& right) {
+        return left.reference == right.reference && left.offset == right.offset;
+    });
+}
+
+/// Arguments are the offset's three words, or none where there is no offset; `told`: whether it is said.
+std::uint32_t add(std::uint32_t name, std::uint32_t code, std::span<const PackedPlace> places,
+                  const GlobalOffset& offset, bool told) {
+    PackedLaunchShape head{};
+    head.symbol = name;
+    head.code = code;
+    std::vector<PackedPlace> entries(places.begin(), places.end());
+    if (!told) {
+        entries.push_back({not_told, 0});
+        entries.push_back({not_told, sizeof offset});
+    }
+    const bool arguments = !told || offset != no_offset;
+    head.places = static_cast<std::uint16_t>(entries.size());
+    head.arguments = arguments ? sizeof offset : 0;
+    std::string content(entries.size() * sizeof(PackedPlace), '\0');
+    if (!entries.empty()) std::memcpy(content.data(), entries.data(), content.size());
+    if (arguments) {
+        const GlobalOffset& said = told ? offset : no_offset;
+        content.append(reinterpret_cast<const char*>(said.data()), sizeof said);
+    }
+    return recorder()->writer->launch_shape(head, content);
+}
+
+}  // namespace
+
+std::uint32_t KernelShapes::code_of(const ProgramBuilds& builds, Word device) {
+    for (const auto& [known, code] : codes_)
+        if (known == device) return code;
+    codes_.emplace_back(device, code_names(images_for(builds, device)));
+    return codes_.back().second;
+}
+
+STREAMSAN_LAUNCH_PATH std::uint32_t KernelShapes::of(std::uint32_t name, const ProgramBuilds& builds, Word device,
+                                                     std::span<const PackedPlace> places, const GlobalOffset& offset) {
+    const std::uint32_t code = code_of(builds, device);
+    const auto find = [&](const GlobalOffset& wanted) {
+        const auto found = std::ranges::find_if(shapes_, [&](const Shape& shape) {
+            return shape.code == code && shape.offset == wanted && same_places(shape.places, places);
+        });
+        if (found != shapes_.end() && found != shapes_.begin()) std::iter_swap(found, shapes_.begin());
+        return found != shapes_.end() ? shapes_.front().id : 0;
+    };
+    if (const std::uint32_t id = find(offset); id != 0) return id;
+    // Stands for any offset that is not said: no launch has it.
+    constexpr GlobalOffset any{~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0}};
+    const bool told = shapes_.size() < most_told;
+    if (!told) {
+        if (const std::uint32_t id = find(any); id != 0) return id;
+        if (shapes_.size() >= most_shapes) return 0;
+    }
+    const std::uint32_t id = add(name, code, places, offset, told);
+    if (id != 0) shapes_.insert(shapes_.begin(), {{places.begin(), places.end()}, told ? offset : any, code, id});
+    return id;
+}
+
+}  // namespace streamsan::recorder::opencl
