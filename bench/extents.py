@@ -21,7 +21,7 @@ from machine_code import compiled
 from streamsan.machine_code.cubin import CubinError, read_cubin
 from streamsan.machine_code.kernel_accesses import KernelAccesses, accesses_of
 from streamsan.machine_code.kernel_code import KernelCode, kernels_of
-from streamsan.machine_code.launch_extents import LaunchShape, WordExtents, extents_of
+from streamsan.machine_code.launch_extents import Invocation, WordExtents, extents_of
 from streamsan.vocabulary import AccessMode, SlotFlag
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -101,7 +101,7 @@ def of_files(files: list[Path], architecture: str) -> tuple[Counts, list[float]]
     return counts, seconds
 
 
-def timed(code: KernelCode, shape: LaunchShape) -> tuple[dict[int, WordExtents], float]:
+def timed(code: KernelCode, shape: Invocation) -> tuple[dict[int, WordExtents], float]:
     """The extents of a launch, and how long they took, without what is done once for a kernel."""
     _ = code.address_code
     begin = time.perf_counter()
@@ -109,14 +109,14 @@ def timed(code: KernelCode, shape: LaunchShape) -> tuple[dict[int, WordExtents],
     return found, time.perf_counter() - begin
 
 
-def shape_of(code: KernelCode, accesses: KernelAccesses) -> LaunchShape:
+def shape_of(code: KernelCode, accesses: KernelAccesses) -> Invocation:
     """A launch with numbers that are not 0, and an address in each word that the kernel follows."""
     size = max((each.offset + each.size for each in code.layout.parameters), default=0)
     arguments = bytearray(size)
     for each in code.layout.parameters:
         for offset in range(each.offset, each.offset + each.size - 3, 8 if each.size % 8 == 0 else 4):
             arguments[offset : offset + 4] = NUMBER.to_bytes(4, "little")
-    return LaunchShape(GRID, BLOCK, 0, bytes(arguments), frozenset(accesses.words))
+    return Invocation(GRID, BLOCK, 0, bytes(arguments), frozenset(accesses.words))
 
 
 def uses_said(accesses: KernelAccesses, found: dict[int, WordExtents]) -> Iterator[str]:

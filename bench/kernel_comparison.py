@@ -227,9 +227,9 @@ class _Extents:
         self._readings = readings
         self._most = most
         self._count: Counter[Kernel] = Counter()
-        self._known: dict[LaunchShape, Mapping[int, WordExtents] | None] = {}
+        self._known: dict[LaunchShape, Mapping[Word, WordExtents] | None] = {}
 
-    def of(self, kernel: Kernel, shape: LaunchShape) -> Mapping[int, WordExtents] | None:
+    def of(self, kernel: Kernel, shape: LaunchShape) -> Mapping[Word, WordExtents] | None:
         """By the word's offset; None: not looked at."""
         if shape not in self._known:
             code = self._readings.codes.get(kernel)
@@ -238,7 +238,7 @@ class _Extents:
                 return None
             self._count[kernel] += 1
             words = frozenset(place.offset for place in shape.places)
-            launch = launch_extents.LaunchShape(shape.grid, shape.block, shape.shared, shape.arguments, words)
+            launch = launch_extents.Invocation(shape.grid, shape.block, shape.shared, shape.arguments, words)
             self._known[shape] = extents_of(code, launch)
         return self._known[shape]
 
@@ -297,7 +297,8 @@ def _words_by_allocation(
             for offset in offsets.get(number, [NO_WORD]):
                 words.setdefault(allocation[0], []).append((offset, reference.address))
     for base, symbol in launch.memory.variables.items():
-        if accesses is not None and symbol in accesses.variables:
+        # What is read of constant memory is not seen.
+        if accesses is not None and symbol in accesses.variables.keys() - accesses.constants:
             words.setdefault(base, []).append((symbol, base))
     return words
 
@@ -389,26 +390,33 @@ def _compare_extents(
     place: Place,
     accesses: KernelAccesses,
     held: Sequence[tuple[Word, int]],
-    known: Mapping[int, WordExtents],
+    known: Mapping[Word, WordExtents],
     seen: _Seen,
     whole: bool,
 ) -> None:
     """Compare the bytes that a launch is said to touch through words of one allocation with those that were seen."""
     parts: dict[str, list[tuple[int, Extent]]] = {}
     unknown: set[str] = set()
+    in_part: list[tuple[int, Extent]] = []
     for word, address in held:
         use = _use(accesses, word)
-        extents = known.get(word) if isinstance(word, int) else None
+        extents = known.get(word)
         for mode in () if use is None else sorted(_ways(use)):
             extent: Extent | None = getattr(extents, mode, None)
-            if extent is None:
+            if extent is None or not extent.whole:
                 unknown.add(mode)
+                if extent is not None:
+                    in_part.append((address, extent))
             else:
                 parts.setdefault(mode, []).append((address, extent))
     for mode in sorted(unknown | parts.keys()):
         place.extents["unknown" if mode in unknown else _kind([extent for _, extent in parts[mode]])] += 1
     # Of ordered loads and stores instrumentation says that they are updates.
     together = UPDATE in seen.perhaps and UPDATE not in parts.keys() | unknown
+    for address, extent in in_part if whole else ():
+        missing = _sure_bytes(address, extent) - seen.union((*MODES, SOME), surely=False)
+        if missing:
+            place.contradictions.add(f"not {missing.told(address)} of {_named([(address, extent)])}")
     groups = [tuple(sorted(unknown | parts.keys()))] if together else [(mode,) for mode in sorted(parts)]
     for modes in groups:
         told = [part for mode in modes for part in parts.get(mode, ())]

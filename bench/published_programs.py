@@ -1,12 +1,14 @@
 """Programs that others wrote, recorded in every way: do they behave as if they were not recorded, and what is reported?
 
-    python bench/published_programs.py --samples CHECKOUT [CHECKOUT ...] [--only WORD] [--seconds N] [--keep FOLDER]
+    python bench/published_programs.py --samples CHECKOUT [CHECKOUT ...] [--only WORD] [--seconds N]
+        [--results FILE] [--keep FOLDER]
 
 `published_programs.toml` lists the programs of public repositories and their arguments; a checkout's folder has its
 table's name (cuda-samples, HeCBench). Nothing of them is in this repository. The framework programs of
 `bench/transparent` run, too. Each program is built with nvcc alone, run twice plainly, then once in each way; each
-recording is checked. Needs a GPU and nvcc. Prints a line for each program and way; exits with 1 where a recorded
-program behaved differently. What is reported must be looked at: published programs have mistakes, too.
+recording is checked. Needs a GPU and nvcc. Prints a line for each program and way (with `--results`, a line of JSON
+as well, as soon as it is known); exits with 1 where a recorded program behaved differently. What is reported must be
+looked at: published programs have mistakes, too.
 """
 
 from __future__ import annotations
@@ -43,6 +45,11 @@ LIBRARIES = ("cublasLt", "cublas", "cufft", "curand", "cusolver", "cusparse", "n
 """those whose headers have their names"""
 KEEP_BYTES = 1 << 20
 """a recording is kept if it is no larger than this, packed"""
+KEEP_ALL_BYTES = 24 << 20
+"""so much is kept of all recordings together"""
+CHECK_SECONDS = 90.0
+SLOW = {"default": 2, "host": 2, "exact": 3, "both": 3}
+"""a recorded run may take so many times a plain run's limit"""
 _INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
 
 
@@ -230,8 +237,8 @@ def compared(expected: Expected, output: str) -> str:
 
 
 def _program_lines(errors: str) -> str:
-    """Return what a recorded program itself wrote to standard error."""
-    return "".join(line for line in errors.splitlines(keepends=True) if not line.startswith("streamsan: "))
+    """Return what a recorded program itself wrote to standard error: its last line may have no end."""
+    return re.sub(r"streamsan: .*\n", "", errors)
 
 
 def _words(line: str) -> str:
@@ -261,6 +268,7 @@ class Bench:
         self._clock = Clock(given.seconds)
         self._print = threading.Lock()
         self._counter = 0
+        self._kept_bytes = 0
 
     def results(self, programs: Sequence[Program]) -> list[Result]:
         """Run all programs; return what came of each, in their order."""
@@ -279,6 +287,8 @@ class Bench:
             result.why_not = f"{type(error).__name__}: {error}"
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+        if result.why_not:
+            self._write(result, why_not=result.why_not)
         with self._print:
             state = f" - {result.why_not}" if result.why_not else ""
             print(f"{program.name}{state}", *result.lines, sep="\n", flush=True)
@@ -311,7 +321,8 @@ class Bench:
             result.why_not = f"ends with {plains[0].status} and {plains[1].status} by itself"
             return
         expected = [steady(getattr(plains[0], name), getattr(plains[1], name)) for name in ("output", "errors")]
-        result.lines.append(f"    plain    status {plains[0].status}, {plains[0].seconds:.1f} s")
+        last = (plains[0].errors + plains[0].output).strip().rpartition("\n")[2] if plains[0].status else ""
+        result.lines.append(f"    plain    status {plains[0].status}, {plains[0].seconds:.1f} s {last[:160]}")
         for way, options in WAYS.items():
             if self._clock.left() < 3:
                 result.not_checked.append(way)
@@ -319,8 +330,12 @@ class Bench:
             trace = folder / way / "run.sst"
             trace.parent.mkdir()
             words = [*STREAMSAN, "run", "--no-check", "-o", str(trace), *options, "--", *command]
-            done = ran(words, work, min(limit * (1 if way in ("default", "host") else 3), self._clock.left()))
+            done = ran(words, work, min(limit * SLOW[way], self._clock.left()))
             self._judge(result, way, trace, done, expected)
+            shutil.rmtree(trace.parent, ignore_errors=True)
+            if done.status is None and way == "exact":
+                result.lines.append("    both     not tried: exact took too long")
+                break
 
     def _work(self, program: Program, folder: Path) -> Path:
         """Return where a program runs: in a copy of its folder, beside what was built for it."""
@@ -340,12 +355,13 @@ class Bench:
             result.not_checked.append(way)
             return
         report = trace.parent / "report.json"
-        words = [*STREAMSAN, "check", "--exit-zero", "--format", "json", "--report", str(report), str(trace)]
-        checked = ran(words, trace.parent, min(120.0, self._clock.left()))
+        words = [*STREAMSAN, "check", "--exit-zero", "--no-fixes", "--format", "json", "--report", str(report)]
+        checked = ran([*words, str(trace)], trace.parent, min(CHECK_SECONDS, self._clock.left()))
         said = loud(report) if checked.status == 0 else []
         if checked.status != 0:
             result.not_checked.append(way)
-            said = [f"check ended with {checked.status}: {checked.errors.strip()[-300:]}"] if checked.status else []
+            why = "took too long" if checked.status is None else f"ended with {checked.status}"
+            said = [f"check {why}: {checked.errors.strip()[-300:]}"]
         texts = (done.output, _program_lines(done.errors))
         same = [compared(lines, text) for lines, text in zip(expected, texts, strict=True)]
         differs = done.status != result.plain.status or "DIFFERENT" in same
@@ -357,8 +373,25 @@ class Bench:
             f"    {way:<8} {status}, {done.seconds:.1f} s, check {checked.seconds:.1f} s; output {same[0]}, "
             f"errors {same[1]}; {'; '.join(_counted(said)) or 'nothing reported'}"
         )
+        self._write(
+            result,
+            way=way,
+            exit=done.status,
+            plain=result.plain.status,
+            output=same[0],
+            errors=same[1],
+            findings=said,
+            check=checked.status,
+            seconds=[round(each.seconds, 2) for each in (result.plain, done, checked)],
+        )
         if self._given.keep and (differs or said or "numbers" in same):
             self._keep(result, way, trace, done)
+
+    def _write(self, result: Result, **facts: object) -> None:
+        if self._given.results:
+            line = json.dumps({"program": result.program.name} | facts)
+            with self._print, open(self._given.results, "a", encoding="utf-8") as file:
+                file.write(line + "\n")
 
     def _keep(self, result: Result, way: str, trace: Path, done: Ran) -> None:
         """Keep what a reader needs: both outputs, the report, and the recording where it is small."""
@@ -374,10 +407,14 @@ class Bench:
             shutil.copy(report, place)
         if sum(path.stat().st_size for path in trace.parent.rglob("*") if path.is_file()) > 16 * KEEP_BYTES:
             return
-        packed = trace.parent.parent / f"{way}.tar.gz"
-        subprocess.run(["tar", "-czf", packed, "-C", trace.parent, "."], check=False, capture_output=True)
-        if packed.exists() and packed.stat().st_size < KEEP_BYTES:
-            shutil.copy(packed, place / "recording.tar.gz")
+        packed = trace.parent.parent / f"{way}.tar.xz"
+        subprocess.run(["tar", "-cJf", packed, "-C", trace.parent, "."], check=False, capture_output=True)
+        size = packed.stat().st_size if packed.exists() else KEEP_BYTES
+        with self._print:
+            fits = size < KEEP_BYTES and self._kept_bytes + size < KEEP_ALL_BYTES
+            self._kept_bytes += size if fits else 0
+        if fits:
+            shutil.copy(packed, place / "recording.tar.xz")
 
 
 def _counted(said: Sequence[str]) -> list[str]:
@@ -413,16 +450,21 @@ def main() -> int:
     parser.add_argument(
         "--only", nargs="*", default=[], metavar="WORD", help="programs with one of these in their name"
     )
+    parser.add_argument("--first", type=Path, metavar="FILE", help="names, one a line: these first, in this order")
     parser.add_argument("--build-folder", metavar="FOLDER", help="build here; what is there is not built again")
     parser.add_argument("--gpu", default="native", help="as nvcc's -arch")
     parser.add_argument("--at-once", type=int, default=6, metavar="N", help="so many programs beside each other")
-    parser.add_argument("--limit", type=float, default=20, metavar="SECONDS", help="of a run; exact ones three times")
+    parser.add_argument("--limit", type=float, default=20, metavar="SECONDS", help="of a plain run, see SLOW")
     parser.add_argument("--seconds", type=float, default=3600, metavar="N", help="begin no more after so long")
+    parser.add_argument("--results", metavar="FILE", help="add a line of JSON here for each program and way")
     parser.add_argument("--keep", help="keep outputs, reports and recordings here, of what differs or is reported")
     given = parser.parse_args()
     scripts = [Program(path.name, path) for path in sorted((HERE / "transparent").glob("*.py"))]
     programs = [*scripts, *listed([path.resolve() for path in given.samples])]
     chosen = [each for each in programs if not given.only or any(word in each.name for word in given.only)]
+    if given.first:
+        first = given.first.read_text(encoding="utf-8").split()
+        chosen.sort(key=lambda each: first.index(each.name) if each.name in first else len(first))
     with tempfile.TemporaryDirectory(prefix="streamsan-published-") as folder:
         results = Bench(given, Path(folder)).results(chosen)
     return int(total(results) > 0)

@@ -4,19 +4,21 @@
 programs ran. `--traces tests/traces/h200` keeps the plain recordings beside the codes that a check of them must give.
 
 `--accesses --ways plain,host,exact,both` does so for the pairs on what work touches, in each way to record;
-`--ways-traces tests/traces/accesses` keeps those recordings. Needs a GPU and nvcc, for the Python programs torch, CuPy
-and cuda.bindings.
+`--ways-traces tests/traces/accesses` keeps those recordings. `--pools` takes the pairs on blocks of PyTorch's pool.
+`--verdicts FILE` writes down what was said of each program as soon as it is known, and `--tables FILE` prints the
+tables of that. Needs a GPU (two for a few programs) and nvcc, for the Python programs torch, CuPy and cuda.bindings. No
+run knows machine code that another one read.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
-import re
 import shutil
+import signal
 import site
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,32 +26,27 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "tests" / "litmus"
 ACCESSES = PROGRAMS / "recorded"
 """programs that only a recording is expected to show"""
+POOLS = PROGRAMS / "pools"
+"""programs on the blocks of a framework's pool"""
 sys.path.insert(0, str(ROOT / "tests"))
 
 from kept_traces import keep  # noqa: E402
+from litmus_verdicts import OVER_LIMIT, WAYS, Recorded, Run, Verdict, errors_in, line_of, read, summary, written  # noqa: E402
 
 import streamsan  # noqa: E402
-from expectations import Expectations, Mark  # noqa: E402
+from expectations import Expectations, pair_name  # noqa: E402
 
 LIMIT = 90.0
 """seconds that a run may take"""
-_ERRORS = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)")
-
-WAYS = {
-    "plain": (),
-    "host": ("--host-accesses",),
-    "exact": ("--accesses",),
-    "both": ("--accesses", "--host-accesses"),
-}
-"""name of a way to record -> options of `streamsan run`"""
 SANITIZER_TOOLS = {
     "memcheck, stream-ordered races": ("--tool", "memcheck", "--track-stream-ordered-races", "all"),
     "racecheck": ("--tool", "racecheck"),
@@ -57,61 +54,41 @@ SANITIZER_TOOLS = {
 }
 
 
-@dataclass
-class Run:
-    """How a program ended under one tool."""
+def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], said: Path | None = None) -> Run:
+    """Run a command in a folder; a run over the limit is ended with all that it started, and has status 124.
 
-    status: int
-    output: str
-    seconds: float
-    errors: str = ""
-
-
-@dataclass
-class Recorded:
-    """What a check of a recording says; findings by line and code, line 0 outside of the program's own file."""
-
-    run: Run
-    found: set[Mark] = field(default_factory=set)
-    loud: set[Mark] = field(default_factory=set)
-    """those at warning or above"""
-
-
-@dataclass
-class Verdict:
-    """What the tools say of one program."""
-
-    name: str
-    wrong: bool
-    expected: Expectations
-    plain: Run
-    unseen: Mapping[str, str]
-    """way -> why such a recording cannot show the mistake"""
-    recorded: dict[str, Recorded] = field(default_factory=dict)
-    sanitizer: dict[str, Run] = field(default_factory=dict)
-
-    def missing(self, way: str) -> list[Mark]:
-        """Return the expected findings that a recording does not show."""
-        return sorted((self.expected.loud | self.expected.notes) - self.recorded[way].found)
-
-    def false(self, way: str) -> list[Mark]:
-        """Return the findings at warning or above that nothing expects."""
-        return sorted(self.recorded[way].loud - self.expected.loud - self.expected.notes)
-
-    def same(self, way: str) -> bool:
-        """Return whether the program behaved as without a recorder."""
-        recorded = self.recorded[way].run
-        return (self.plain.status, self.plain.output) == (recorded.status, recorded.output)
-
-
-def run(command: Sequence[str], folder: Path) -> Run:
-    """Run a command in a folder; a run over the limit has status 124."""
+    `said`: where what a tool says of the program stays.
+    """
     begin = time.perf_counter()
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=LIMIT)
-    except subprocess.TimeoutExpired:
-        return Run(124, "", LIMIT)
-    return Run(done.returncode, done.stdout, time.perf_counter() - begin, done.stderr)
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            return Run(OVER_LIMIT, "", LIMIT, errors_in(output))
+    seconds = round(time.perf_counter() - begin, 3)
+    if said is not None:
+        said.write_text(output + errors, encoding="utf-8")
+    digest = hashlib.sha256(output.encode()).hexdigest()[:16]
+    return Run(process.returncode, digest, seconds, errors_in(output))
+
+
+def devices(several: bool) -> dict[str, str]:
+    """Return the environment of a program: it sees one device, or `several` as this process does."""
+    if several:
+        return dict(os.environ)
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+    return {**os.environ, "CUDA_VISIBLE_DEVICES": first}
 
 
 def runnable(source: Path, folder: Path) -> list[str] | None:
@@ -124,19 +101,26 @@ def runnable(source: Path, folder: Path) -> list[str] | None:
 
 
 def judged(
-    source: Path, folder: Path, unseen: Mapping[str, str], ways: Sequence[str], sanitizer: str | None
+    source: Path, folder: Path, limits: Mapping[str, Any], ways: Sequence[str], sanitizer: str | None
 ) -> Verdict | None:
-    """Compile and run one program under each tool; None where it cannot be linked."""
+    """Compile and run one program under each tool; None where it cannot be linked. `limits`: recorded.toml."""
     program = runnable(source, folder)
     if program is None:
         return None
+    pair = pair_name(source)
+    environment = devices(pair in limits["accesses"]["two_devices"])
     expected = Expectations.of(source.read_text(encoding="utf-8"))
-    verdict = Verdict(source.stem, ".wrong" in source.name, expected, run(program, folder), unseen)
+    if ".wrong" in source.name and pair in limits["instead"]:
+        expected = shown_instead(limits["instead"][pair])
+    plain = run(program, folder, environment)
+    verdict = Verdict(source.stem, ".wrong" in source.name, expected, plain, unseen_by(pair, limits))
     for way in ways:
-        verdict.recorded[way] = recorded(program, source, folder, way)
+        verdict.recorded[way] = recorded(program, source, folder, way, environment)
     if sanitizer is not None:
         for tool, words in SANITIZER_TOOLS.items():
-            verdict.sanitizer[tool] = run([sanitizer, *words, "--target-processes", "all", *program], folder)
+            command = [sanitizer, *words, "--target-processes", "all", *program]
+            said = folder / f"{source.stem}.{tool.split(',')[0]}.txt"
+            verdict.sanitizer[tool] = run(command, folder, environment, said)
     return verdict
 
 
@@ -145,13 +129,15 @@ def trace_of(program: str, way: str, folder: Path) -> Path:
     return folder / f"{program}.{way}.sst"
 
 
-def recorded(program: Sequence[str], source: Path, folder: Path, way: str) -> Recorded:
+def recorded(program: Sequence[str], source: Path, folder: Path, way: str, environment: Mapping[str, str]) -> Recorded:
     """Record a program, and take what its report says."""
     trace = trace_of(source.stem, way, folder)
     report = trace.with_suffix(".json")
     words = ["run", *WAYS[way], "-o", str(trace), "--format", "json", "--report", str(report), "--", *program]
-    made = Recorded(run([sys.executable, "-m", "streamsan", *words], folder))
-    if not report.exists():
+    own = {**environment, "XDG_CACHE_HOME": str(trace.with_suffix(".cache"))}
+    made = Recorded(run([sys.executable, "-m", "streamsan", *words], folder, own, trace.with_suffix(".txt")))
+    made.checked = report.exists()
+    if not made.checked:
         return made
     for finding in json.loads(report.read_text(encoding="utf-8"))["findings"]:
         where = finding["location"]
@@ -162,69 +148,10 @@ def recorded(program: Sequence[str], source: Path, folder: Path, way: str) -> Re
     return made
 
 
-def errors_of(run: Run) -> int:
-    """Return how many errors compute-sanitizer counted in a run."""
-    return sum(int(count) for count in _ERRORS.findall(run.output))
-
-
-def line_of(verdict: Verdict) -> str:
-    """Return what is to be said of one program."""
-    parts = []
-    for way in verdict.recorded:
-        said = []
-        if missing := verdict.missing(way):
-            said.append("missing " + ", ".join(f"{code}@{line}" for line, code in missing))
-        if false := verdict.false(way):
-            said.append("FALSE " + ", ".join(f"{code}@{line}" for line, code in false))
-        if not verdict.same(way):
-            said.append(f"DIFFERS: status {verdict.plain.status} and {verdict.recorded[way].run.status}")
-        if way in verdict.unseen:
-            said.append(f"not visible: {verdict.unseen[way]}")
-        if said:
-            parts.append(f"{way}: {', '.join(said)}")
-    counts = [f"{tool.split(',')[0]} {errors_of(run)}" for tool, run in verdict.sanitizer.items()]
-    if counts:
-        parts.append(f"compute-sanitizer: {', '.join(counts)}")
-    return f"{verdict.name:<44} {'; '.join(parts)}"
-
-
 def shown_instead(marks: Sequence[str]) -> Expectations:
     """Return what a recording shows in the place of a program's own expectations; a mark is CODE@LINE."""
     pairs = (mark.split("@") for mark in marks)
     return Expectations(frozenset(), frozenset((int(line), code) for code, line in pairs))
-
-
-def table(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return the lines of the comparison; what counts as found in a wrong program counts as reported in a right one."""
-    wrong = [v for v in verdicts if v.wrong]
-    right = [v for v in verdicts if not v.wrong]
-    lines = [
-        "| tool | wrong programs found | right programs reported | median time of a run |",
-        "|---|---|---|---|",
-    ]
-    for way in verdicts[0].recorded if verdicts else ():
-        marks = [(v.recorded[way], v.expected.loud | v.expected.notes) for v in wrong]
-        loud = sum(bool(made.loud & expected) for made, expected in marks)
-        noted = sum(expected <= made.found for made, expected in marks)
-        false = sum(bool(v.recorded[way].loud) for v in right)
-        remarked = sum(bool(v.recorded[way].found) for v in right)
-        name = " ".join(("streamsan run", *WAYS[way]))
-        lines += [
-            f"| `{name}`, errors and warnings | {loud} of {len(wrong)} | {false} of {len(right)} "
-            f"| {_slower(verdicts, [v.recorded[way].run for v in verdicts])} |",
-            f"| `{name}`, notes too | {noted} of {len(wrong)} | {remarked} of {len(right)} | |",
-        ]
-    for tool in verdicts[0].sanitizer if verdicts else ():
-        caught, false = (sum(errors_of(v.sanitizer[tool]) > 0 for v in side) for side in (wrong, right))
-        lines.append(
-            f"| compute-sanitizer {tool}, any error | {caught} of {len(wrong)} | {false} of {len(right)} "
-            f"| {_slower(verdicts, [v.sanitizer[tool] for v in verdicts])} |"
-        )
-    return lines
-
-
-def _slower(verdicts: Sequence[Verdict], runs: Sequence[Run]) -> str:
-    return f"{statistics.median(run.seconds / v.plain.seconds for v, run in zip(verdicts, runs, strict=True)):.2f}x"
 
 
 def stored(folder: Path) -> list[str]:
@@ -264,9 +191,9 @@ def keep_plain(verdicts: Sequence[Verdict], folder: Path, target: Path, everythi
     return kept
 
 
-def keep_ways(verdict: Verdict, folder: Path, target: Path) -> None:
-    """Keep a program's recordings, NAME.WAY.sst, if some way can show its mistake."""
-    if len(verdict.unseen) == len(WAYS):
+def keep_ways(verdict: Verdict, folder: Path, target: Path, everything: bool) -> None:
+    """Keep a program's recordings, NAME.WAY.sst, if some way can show its mistake, or `everything`."""
+    if len(verdict.unseen) == len(WAYS) and not everything:
         return
     target.mkdir(parents=True, exist_ok=True)
     for way in verdict.recorded:
@@ -289,17 +216,29 @@ def main() -> None:
         "--programs", default=str(PROGRAMS), metavar="FOLDER", help="other programs, marked as these are"
     )
     parser.add_argument("--accesses", action="store_true", help="only the pairs on what work touches")
+    parser.add_argument("--pools", action="store_true", help="only the pairs on blocks of pools, which need PyTorch")
     parser.add_argument("--ways", default="plain", help=f"how to record, of {', '.join(WAYS)}; separated by commas")
     parser.add_argument("--no-sanitizer", action="store_true", help="leave compute-sanitizer out")
     parser.add_argument("--traces", default="", metavar="FOLDER", help="keep the recordings and their codes there")
     parser.add_argument("--ways-traces", default="", metavar="FOLDER", help="keep the recordings of each way there")
     parser.add_argument("--everything", action="store_true", help="keep also recordings that miss what is expected")
+    parser.add_argument(
+        "--folder", default="", help="where programs, recordings and reports go; default: nowhere to stay"
+    )
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 4), help="programs run at a time")
+    parser.add_argument(
+        "--verdicts", default="", metavar="FILE", help="write there what is said of each program, as JSON"
+    )
+    parser.add_argument("--tables", default="", metavar="FILE", help="print the tables of such a file; needs no GPU")
     parser.add_argument("--stored", action="store_true", help="count in tests/traces/h200 instead; needs no GPU")
     options = parser.parse_args()
     if options.stored:
         print("| tool | wrong programs found | right programs reported |", "|---|---|---|", sep="\n")
         print("\n".join(stored(ROOT / "tests" / "traces" / "h200")))
+        return
+    if options.tables:
+        verdicts = read(Path(options.tables))
+        print("\n".join([*map(line_of, verdicts), "", *summary(verdicts)]))
         return
     ways = options.ways.split(",")
     unknown = set(ways) - set(WAYS)
@@ -308,41 +247,51 @@ def main() -> None:
     limits = tomllib.loads((PROGRAMS / "recorded.toml").read_text(encoding="utf-8"))
     if options.accesses:
         programs = accesses_programs(limits["accesses"]["pairs"])
+    elif options.pools:
+        programs = sorted(POOLS.glob("*.py"))
     else:
         programs = sorted(Path(options.programs).glob("*.cu"))
     sources = [path for path in programs if not options.names or any(name in path.name for name in options.names)]
     sanitizer = None if options.no_sanitizer else shutil.which("compute-sanitizer")
-    with tempfile.TemporaryDirectory(prefix="streamsan-litmus-") as name:
+    with work_folder(options.folder) as name:
         folder = Path(name)
+        verdicts = []
         with ThreadPoolExecutor(options.jobs) as pool:
-            jobs = [
-                pool.submit(judged, path, folder, unseen_by(path.name.split(".")[0], limits), ways, sanitizer)
-                for path in sources
-            ]
-            verdicts = []
-            for verdict in (job.result() for job in jobs):
+            jobs = {pool.submit(judged, path, folder, limits, ways, sanitizer): path for path in longest_first(sources)}
+            for job in as_completed(jobs):
+                verdict = job.result()
                 if verdict is None:
+                    print(f"{jobs[job].stem:<44} does not compile or link", flush=True)
                     continue
-                marks = limits["instead"].get(verdict.name.split(".")[0]) if verdict.wrong else None
-                if marks:
-                    verdict.expected = shown_instead(marks)
                 print(line_of(verdict), flush=True)
+                if options.verdicts:
+                    with Path(options.verdicts).open("a", encoding="utf-8") as file:
+                        file.write(written(verdict) + "\n")
                 if options.ways_traces:
-                    keep_ways(verdict, folder, Path(options.ways_traces))
+                    keep_ways(verdict, folder, Path(options.ways_traces), options.everything)
                 verdicts.append(verdict)
-        print(f"\n{len(sources) - len(verdicts)} of {len(sources)} files are no programs (they do not compile or link)")
-        seen = [verdict for verdict in verdicts if "plain" not in verdict.unseen]
-        print(f"{len(seen)} programs whose mistake a plain recording can show:")
-        print("\n".join(table(seen)))
-        print(f"all {len(verdicts)} programs:")
-        print("\n".join(table(verdicts)))
-        for way in ways:
-            print(f"same output and status, {way}: {sum(v.same(way) for v in verdicts)} of {len(verdicts)}")
+        print()
+        verdicts.sort(key=lambda verdict: verdict.name)
+        print("\n".join(summary(verdicts)))
         if options.traces:
+            seen = [verdict for verdict in verdicts if "plain" not in verdict.unseen]
             kept = keep_plain(
                 verdicts if options.everything else seen, folder, Path(options.traces), options.everything
             )
             print(f"kept {kept} recordings in {options.traces}")
+
+
+def work_folder(name: str) -> AbstractContextManager[str]:
+    """Return a folder to work in: the one named, which stays, or a temporary one."""
+    if not name:
+        return tempfile.TemporaryDirectory(prefix="streamsan-litmus-")
+    Path(name).mkdir(parents=True, exist_ok=True)
+    return nullcontext(str(Path(name).absolute()))
+
+
+def longest_first(sources: Sequence[Path]) -> list[Path]:
+    """Return programs in the order to run them: a framework takes long to start, and longer under a tool."""
+    return sorted(sources, key=lambda path: (path.suffix != ".py", "torch" not in path.name, path.name))
 
 
 def accesses_programs(pairs: Sequence[str]) -> list[Path]:
@@ -354,16 +303,18 @@ def accesses_programs(pairs: Sequence[str]) -> list[Path]:
 def unseen_by(pair: str, limits: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """Return the ways to record that cannot show a pair's mistake, with the reason.
 
-    `limits`: the tables of recorded.toml. `unseen` holds for every way, `host` and `exact` for those without it.
+    `limits`: the tables of recorded.toml. `unseen` and `chance` hold for every way, `host`, `exact`, `both` for those
+    without it.
     """
-    if pair in limits["unseen"]:
-        return dict.fromkeys(WAYS, limits["unseen"][pair])
+    for table in ("unseen", "chance"):
+        if pair in limits[table]:
+            return dict.fromkeys(WAYS, limits[table][pair])
     limited = [table for table in _LIMITED if pair in limits[table]]
     return {way: limits[table][pair] for table in limited for way in _LIMITED[table]}
 
 
-_LIMITED = {"host": ("plain", "exact"), "exact": ("plain", "host")}
-"""table of recorded.toml -> the ways that lack the option it is named for"""
+_LIMITED = {"host": ("plain", "exact"), "exact": ("plain", "host"), "both": ("plain", "host", "exact")}
+"""table of recorded.toml -> the ways that lack an option it is named for"""
 
 
 if __name__ == "__main__":

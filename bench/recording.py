@@ -169,10 +169,17 @@ class Served:
         self._process.stdin.flush()
         return float(self._answer())
 
-    def switch(self, on: bool) -> None:
-        """Have the steps that follow recorded, or not."""
+    def switch(self, mode: str) -> None:
+        """Say what becomes of the calls of the steps that follow: one of `MODES` of recorder/served.py."""
         assert self._process.stdin is not None
-        self._process.stdin.write("on\n" if on else "off\n")
+        self._process.stdin.write(f"{mode}\n")
+
+    def times(self) -> str:
+        """Return what took how long in the steps that were timed, in JSON."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("times\n")
+        self._process.stdin.flush()
+        return self._answer()
 
     def end(self) -> None:
         """End the process."""
@@ -193,7 +200,7 @@ def switched(way: Way, folder: Path) -> Way:
     """A way that can be switched on and off while the process runs (recorder/switched_cupti.cpp)."""
     library = folder / "libcupti.so.stand-in"
     if not library.exists():
-        build_with_cupti(library, "switched_cupti.cpp", "-std=c++17", "-ldl")
+        build_with_cupti(library, "switched_cupti.cpp", "-std=c++20", "-ldl")
     return replace(way, environment={"STREAMSAN_BENCH_CUPTI": str(library)})
 
 
@@ -213,14 +220,14 @@ def neighbours(one: Callable[[], float], other: Callable[[], float], turns: int 
     return ones, statistics.median(ratios)
 
 
-def off_and_on(process: Served, steps: int, turns: int) -> tuple[list[float], float]:
+def off_and_on(process: Served, steps: int, turns: int, on: str = "on") -> tuple[list[float], float]:
     """Switch recording off and on in turns; return what steps took without it, and the median of the ratios."""
 
-    def one(on: bool) -> float:
-        process.switch(on)
+    def one(mode: str) -> float:
+        process.switch(mode)
         return process.milliseconds(steps)
 
-    return neighbours(partial(one, False), partial(one, True), turns)
+    return neighbours(partial(one, "off"), partial(one, on), turns)
 
 
 def mlp(folder: Path, rounds: int, others: bool) -> None:

@@ -23,7 +23,7 @@ from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.rows import Rows
 from streamsan.trace.segments import Segment, find_segments
 from streamsan.trace.writer import write
-from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, SeenAccesses, SlotFlag, StreamKind
+from streamsan.vocabulary import AccessMode, MemoryKind, NodeKind, OperationKind, SeenAccesses, SlotFlag, StreamKind
 
 CUBINS = sorted((Path(__file__).resolve().parents[2] / "tests" / "machine_code").glob("*.cubin"))
 SIZE = 1 << 20
@@ -105,6 +105,21 @@ def _program(builder: TraceBuilder, shapes: list[LaunchShape], chance: random.Ra
             say(OperationKind.COPY, stream=chance.choice(streams), references=copied, api="cudaMemcpy2DAsync")
         if chance.random() < others:
             say(OperationKind.HOST_ACCESS, references=[_seen(chance, buffers)])
+    nodes = chance.choice((1, 3, 20))
+    for graph in (0x7001, 0x7002, 0x7001):
+        say(OperationKind.GRAPH_INSTANTIATE, object=graph, size=nodes)
+        for number in range(1, nodes + 1):
+            references = [Reference(chance.choice(buffers), 0, 0, AccessMode.OPAQUE)]
+            fields = {"stream": graph, "object": number, "detail": NodeKind.KERNEL, "references": references}
+            say(OperationKind.GRAPH_NODE, **fields)
+        for _ in range(3):
+            launch = say(OperationKind.GRAPH_LAUNCH, object=graph, stream=chance.choice(streams))
+            for _ in range(chance.choice((0, 1, nodes))):
+                touched = [_seen(chance, buffers) for _ in range(chance.choice((0, 1, 40)))]
+                node, how = chance.choice((0, 1, nodes, nodes + 1, *NUMBERS)), chance.choice(tuple(SeenAccesses))
+                of = chance.choice((launch, 1, 1 << 63))
+                fields = {"object": of, "address": node, "size": chance.choice((launch, 1, *NUMBERS)), "detail": how}
+                say(OperationKind.NODE_ACCESSES, **fields, references=touched)
 
 
 def _seen(chance: random.Random, buffers: list[int]) -> Reference:

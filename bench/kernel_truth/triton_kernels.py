@@ -94,7 +94,8 @@ def count(x, bins, n, BLOCK: tl.constexpr):
 def claim(flags, out, n, BLOCK: tl.constexpr):
     """Compare and swap, exchange, greatest and least."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    told = tl.atomic_cas(flags + at, 0, 1)
+    free = tl.zeros((BLOCK,), tl.int32)
+    told = tl.atomic_cas(flags + at, free, free + 1)
     tl.atomic_max(out, tl.max(told, 0))
     tl.atomic_min(out + 1, tl.min(told, 0))
     tl.atomic_xchg(out + 2, 7)
@@ -138,6 +139,50 @@ def described(x, out, rows, columns, BLOCK: tl.constexpr):
     target.store((row, column), source.load((row, column)) * 2)
 
 
+@triton.jit
+def drop(x, out, n, seed, BLOCK: tl.constexpr):
+    """Leave out a third of the values, by random numbers."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    kept = tl.rand(seed, at) > 0.33
+    tl.store(out + at, tl.where(kept, tl.load(x + at, at < n) / 0.67, 0.0), at < n)
+
+
+@triton.jit
+def gather(table, index, out, columns, BLOCK: tl.constexpr):
+    """Take the rows of a table that an index names."""
+    row = tl.load(index + tl.program_id(0))
+    at = tl.arange(0, BLOCK)
+    tl.store(out + tl.program_id(0) * columns + at, tl.load(table + row * columns + at, at < columns), at < columns)
+
+
+@triton.jit
+def choose(x, chosen, out, n, BLOCK: tl.constexpr):
+    """Copy the values that another array chooses; the others stay."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = (at < n) & (tl.load(chosen + at, at < n, other=0) != 0)
+    tl.store(out + at, tl.load(x + at, mask), mask)
+
+
+@triton.jit
+def sum_columns(x, out, rows, columns, BLOCK: tl.constexpr):
+    """Add up each column, down the rows."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for row in range(rows):
+        total += tl.load(x + row * columns + at, at < columns, other=0.0).to(tl.float32)
+    tl.store(out + at, total, at < columns)
+
+
+@triton.jit
+def sum_all(x, out, n, BLOCK: tl.constexpr):
+    """Add up everything: each program a share, then an atomic addition."""
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(tl.program_id(0) * BLOCK, n, tl.num_programs(0) * BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        total += tl.load(x + at, at < n, other=0.0).to(tl.float32)
+    tl.atomic_add(out, tl.sum(total, 0))
+
+
 def operations() -> Iterator[Operation]:
     """Each kernel for some types, sizes and tiles."""
     for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64):
@@ -174,6 +219,24 @@ def operations() -> Iterator[Operation]:
         )
         yield f"moved {dtype}", lambda m=matrix: moved[(4, 7)](m, torch.empty_like(m.t()), 100, 200, BLOCK=32)
         yield f"described {dtype}", lambda dtype=dtype: _described(dtype)
+        yield f"drop {dtype}", lambda m=matrix: drop[(20,)](m, torch.empty_like(m), 20000, 7, BLOCK=1024)
+        yield (
+            f"gather {dtype}",
+            lambda m=matrix: gather[(7,)](
+                m, torch.randint(100, (7,), device=DEVICE), torch.empty_like(m[:7]), 200, BLOCK=256
+            ),
+        )
+        yield (
+            f"choose {dtype}",
+            lambda m=matrix: choose[(20,)](
+                m, torch.randint(2, (20000,), device=DEVICE, dtype=torch.int8), torch.zeros_like(m), 20000, BLOCK=1024
+            ),
+        )
+        yield (
+            f"sum_columns {dtype}",
+            lambda m=matrix: sum_columns[(4,)](m, torch.empty(200, device=DEVICE), 100, 200, BLOCK=64),
+        )
+        yield f"sum_all {dtype}", lambda m=matrix: sum_all[(5,)](m, torch.zeros(1, device=DEVICE), 20000, BLOCK=512)
     rows = torch.rand(5, 100, device=DEVICE)
     table = torch.tensor([rows[4 - at].data_ptr() for at in range(5)], device=DEVICE)
     yield "found", lambda: found[(5,)](table, torch.empty_like(rows), 100, BLOCK=128)

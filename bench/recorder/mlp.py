@@ -5,10 +5,9 @@
 
 import statistics
 import sys
-import time
 
 import torch
-from served import StandIn, serve
+from served import StandIn, serve, timed
 
 stand_in = StandIn()
 torch.manual_seed(0)
@@ -29,16 +28,7 @@ def step() -> None:
     optimizer.step()
 
 
-def milliseconds(steps: int) -> float:
-    """Run some steps and return how long one took."""
-    torch.cuda.synchronize()
-    begin = time.perf_counter()
-    for _ in range(steps):
-        step()
-    torch.cuda.synchronize()
-    return (time.perf_counter() - begin) / steps * 1e3
-
-
+milliseconds = timed(step, torch.cuda.synchronize)
 for _ in range(30):
     step()
 if sys.argv[1:] == ["serve"]:

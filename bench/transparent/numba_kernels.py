@@ -1,6 +1,10 @@
 """Numba: kernels, streams, pinned memory, events. Prints results."""
 
 import numpy
+
+if not hasattr(numpy, "row_stack"):  # some versions of numba-cuda name it, NumPy 2.5 has it no more
+    numpy.row_stack = numpy.vstack
+
 from numba import cuda
 
 

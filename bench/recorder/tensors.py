@@ -1,0 +1,34 @@
+"""Tensors made and dropped: blocks that PyTorch's allocator hands out again and again. Prints the microseconds of one.
+
+`tensors.py STEPS ROUNDS` runs by itself, `tensors.py serve` runs what its input asks for (served.py). A step is 1,000
+tensors of three sizes; a few of them are alive at a time.
+"""
+
+import collections
+import statistics
+import sys
+
+import torch
+from served import StandIn, serve, timed
+
+stand_in = StandIn()
+SIZES = (1 << 10, 1 << 14, 1 << 18)
+"""elements"""
+IN_A_STEP = 1000
+alive: collections.deque[torch.Tensor] = collections.deque(maxlen=8)
+
+
+def step() -> None:
+    """Make and drop tensors: the ninth that is made takes the first one's place."""
+    for k in range(IN_A_STEP):
+        alive.append(torch.empty(SIZES[k % len(SIZES)], device="cuda"))
+
+
+milliseconds = timed(step, torch.cuda.synchronize)
+for _ in range(3):
+    step()
+if sys.argv[1:] == ["serve"]:
+    serve(stand_in, milliseconds, torch.cuda.synchronize, warm_up=3)
+else:
+    count, rounds = (int(word) for word in (sys.argv[1:] or ["100", "5"]))
+    print(f"{statistics.median(milliseconds(count) for _ in range(rounds)) * 1e3 / IN_A_STEP:.4f}")
