@@ -108,7 +108,7 @@ class Machine:
         self.steps += 1
         if self.steps > self.limits.steps:
             raise PathEnds("the path is longer than the budget of steps", span)
-        if self.device.operations > self.limits.operations:
+        if self.device.builder.operations > self.limits.operations:
             raise PathEnds("the path issues more operations than the budget", span)
 
     def fresh(self, name: str, origin: Origin) -> Symbol:
@@ -240,4 +240,4 @@ class Machine:
 
     def find(self, name: str) -> Cell | MacroArgument | None:
         """Look up a local, parameter, captured variable or macro argument."""
-        return self.frame.scope.find(name)
+        return self.frames[-1].scope.find(name)

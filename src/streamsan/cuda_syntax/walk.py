@@ -12,13 +12,13 @@ def parts(node: object) -> Iterator[object]:
     """The nodes directly inside a node."""
     if isinstance(node, list | tuple) and not isinstance(node, Span):
         yield from node
-    elif is_dataclass(node) and not isinstance(node, type | Type):
-        for name in _names(type(node)):
-            value = getattr(node, name)
-            if isinstance(value, list | tuple):
-                yield from _flat(value)
-            elif isinstance(value, Expression | Statement):
-                yield value
+        return
+    for name in _names(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, Expression | Statement):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _flat(value)
 
 
 def _flat(values: list[object] | tuple[object, ...]) -> Iterator[object]:
@@ -35,7 +35,8 @@ _FIELDS: dict[type, tuple[str, ...]] = {}
 def _names(kind: type) -> tuple[str, ...]:
     found = _FIELDS.get(kind)
     if found is None:
-        found = tuple(f.name for f in fields(kind) if f.name not in ("span", "_lower"))
+        walked = is_dataclass(kind) and not issubclass(kind, type | Type)
+        found = tuple(f.name for f in fields(kind) if f.name not in ("span", "_lower")) if walked else ()
         _FIELDS[kind] = found
     return found
 

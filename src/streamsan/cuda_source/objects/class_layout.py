@@ -23,6 +23,9 @@ class Layout:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._measuring: set[tuple[str, str]] = set()
+        self._fields: dict[ClassInfo, list[tuple[Variable, CType]]] = {}
+        self._offsets: dict[tuple[ClassInfo, str], int] = {}
+        # Only what is known is kept: a size that nobody knows yet may be fixed by a later condition.
 
     def size_of(self, type: CType) -> int | None:
         """Return the bytes of a type; None if they are not known."""
@@ -98,6 +101,15 @@ class Layout:
         """Return the offset of a member; None if it is not known."""
         if cls.node.union:
             return 0
+        known = self._offsets.get((cls, name))
+        if known is not None:
+            return known
+        offset = self._measured_offset(cls, name)
+        if offset is not None and not self._measuring:
+            self._offsets[cls, name] = offset
+        return offset
+
+    def _measured_offset(self, cls: ClassInfo, name: str) -> int | None:
         offset = 8 if self.is_virtual(cls) else 0
         for field, type in self.all_fields(cls):
             align = self.align_of(type)
@@ -116,10 +128,15 @@ class Layout:
 
     def all_fields(self, cls: ClassInfo) -> list[tuple[Variable, CType]]:
         """Return the members of a class in layout order: bases first."""
+        kept = self._fields.get(cls)
+        if kept is not None:
+            return kept
         found: list[tuple[Variable, CType]] = []
         for base in cls.bases:
             found.extend(self.all_fields(base))
         found.extend((field, self.field_type(field, cls)) for field in cls.own_fields())
+        if all(length is not None for _, type in found for length in type.array):
+            self._fields[cls] = found
         return found
 
     def is_class(self, type: CType) -> bool:

@@ -279,8 +279,9 @@ class Program:
                 name = known[0] if known is not None else listed[0] if listed is not None else name
         if base is None:
             base = CType(name, arguments)
-        return replace(
-            base,
+        return CType(
+            base.name,
+            base.arguments,
             pointers=base.pointers + type.pointers,
             reference=type.reference or base.reference,
             const=base.const or type.const,

@@ -7,6 +7,7 @@ C API whose results are enumerated, the one that means success is 0.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 
 class Success(int):
@@ -24,6 +25,7 @@ _STATUS_TYPE = re.compile(
 _SUCCEEDED = re.compile(r"^(?:[iI]s_?)?(?:ok|OK|Ok|[sS]uccess(?:ful)?|[sS]ucceeded)$")
 
 
+@lru_cache(maxsize=4096)
 def means_success(name: str) -> bool:
     """Tell whether an identifier or enumerator names the status of a call that succeeded."""
     return _SUCCESS.search(name) is not None and _NOT_SUCCESS.search(name) is None

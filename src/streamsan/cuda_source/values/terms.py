@@ -188,6 +188,8 @@ def substitute(value: Any, known: dict[Any, Any]) -> Any:
         return known[value]
     if isinstance(value, Term):
         operands = [substitute(operand, known) for operand in value.operands]
+        if all(new is old for new, old in zip(operands, value.operands, strict=True)):
+            return value
         if value.operator == "!":
             return negate(operands[0])
         if len(operands) == 2:
