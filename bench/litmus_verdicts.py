@@ -1,18 +1,18 @@
 """What each tool said of the litmus programs that ran on a GPU: verdicts, their file, and the table of the comparison.
 
 Found means: of streamsan, a finding of the program's mark, at its line, or outside of the program's file where a thread
-of a library made the access; of compute-sanitizer, any error at all. In a right program any error or warning counts.
+of a library made the access; of another tool, any error at all. In a right program any error or warning counts.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from expectations import Expectations, Mark
 
@@ -25,7 +25,8 @@ WAYS = {
 """name of a way to record -> options of `streamsan run`"""
 OVER_LIMIT = 124
 """status of a run that took too long"""
-_ERRORS = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)")
+UNAVAILABLE = 77
+"""status of a tool that this version of it does not have"""
 
 
 @dataclass
@@ -36,6 +37,8 @@ class Run:
     output: str
     seconds: float
     errors: int = 0
+    numbers: tuple[int, int] | None = None
+    """how many results the program found wrong, and of how many"""
 
 
 @dataclass
@@ -60,7 +63,8 @@ class Verdict:
     unseen: Mapping[str, str]
     """way -> why such a recording cannot show the mistake"""
     recorded: dict[str, Recorded] = field(default_factory=dict)
-    sanitizer: dict[str, Run] = field(default_factory=dict)
+    others: dict[str, Run] = field(default_factory=dict)
+    """tool -> the program's run under it; without those that had nothing to look at, or no time was left for"""
 
     @property
     def marks(self) -> frozenset[Mark]:
@@ -88,14 +92,9 @@ class Verdict:
         return (self.plain.status, self.plain.output) == (recorded.status, recorded.output)
 
 
-def errors_in(output: str) -> int:
-    """Return how many errors compute-sanitizer says that it counted."""
-    return sum(int(count) for count in _ERRORS.findall(output))
-
-
 def line_of(verdict: Verdict) -> str:
     """Return what is to be said of one program."""
-    parts = []
+    parts = [f"{verdict.plain.numbers[0]} of {verdict.plain.numbers[1]} wrong"] if verdict.plain.numbers else []
     for way in verdict.recorded:
         said = [] if verdict.recorded[way].checked else ["NOT CHECKED"]
         if missing := verdict.missing(way):
@@ -108,13 +107,14 @@ def line_of(verdict: Verdict) -> str:
             said.append(f"not visible: {verdict.unseen[way]}")
         if said:
             parts.append(f"{way}: {', '.join(said)}")
-    counts = [
-        f"{tool.split(',')[0]} {'TOOK TOO LONG' if run.status == OVER_LIMIT else run.errors}"
-        for tool, run in verdict.sanitizer.items()
-    ]
-    if counts:
-        parts.append(f"compute-sanitizer: {', '.join(counts)}")
+    parts += [f"{tool.split(',')[0]} {_said(run)}" for tool, run in verdict.others.items()]
     return f"{verdict.name:<44} {'; '.join(parts)}"
+
+
+def _said(run: Run) -> str | int:
+    if run.status == UNAVAILABLE:
+        return "not in this version"
+    return "TOOK TOO LONG" if run.status == OVER_LIMIT else run.errors
 
 
 def table(verdicts: Sequence[Verdict]) -> list[str]:
@@ -125,22 +125,40 @@ def table(verdicts: Sequence[Verdict]) -> list[str]:
         "| tool | wrong programs found | with its notes | right programs reported | median time of a run |",
         "|---|---|---|---|---|",
     ]
-    for way in verdicts[0].recorded if verdicts else ():
-        loud = sum(v.is_loud(way) for v in wrong)
-        noted = sum(v.is_loud(way) or not v.missing(way) for v in wrong)
-        false = sum(bool(v.recorded[way].loud) for v in right)
+    for way in _names(verdict.recorded for verdict in verdicts):
+        loud = sum(v.is_loud(way) for v in wrong if way in v.recorded)
+        noted = sum(v.is_loud(way) or not v.missing(way) for v in wrong if way in v.recorded)
+        false = sum(bool(v.recorded[way].loud) for v in right if way in v.recorded)
         name = " ".join(("streamsan run", *WAYS[way]))
-        slower = _slower(verdicts, [v.recorded[way].run for v in verdicts])
-        lines.append(f"| `{name}` | {loud} of {len(wrong)} | {noted} | {false} of {len(right)} | {slower} |")
-    for tool in verdicts[0].sanitizer if verdicts else ():
-        caught, false = (sum(v.sanitizer[tool].errors > 0 for v in side) for side in (wrong, right))
-        slower = _slower(verdicts, [v.sanitizer[tool] for v in verdicts])
-        lines.append(f"| compute-sanitizer {tool} | {caught} of {len(wrong)} | | {false} of {len(right)} | {slower} |")
+        slower = _slower(verdicts, [v.recorded[way].run if way in v.recorded else None for v in verdicts])
+        ran = [sum(way in v.recorded for v in side) for side in (wrong, right)]
+        lines.append(f"| `{name}` | {loud} of {ran[0]} | {noted} | {false} of {ran[1]} | {slower} |")
+    for tool in _names(verdict.others for verdict in verdicts):
+        runs = [v.others[tool] if tool in v.others and _looked(v.others[tool]) else None for v in verdicts]
+        ran = [
+            [run for v, run in zip(verdicts, runs, strict=True) if run and v.wrong == side] for side in (True, False)
+        ]
+        if not any(ran):
+            lines.append(f"| {tool} | not in this version | | | |")
+            continue
+        caught, false = (sum(run.errors > 0 for run in side) for side in ran)
+        slower = _slower(verdicts, runs)
+        lines.append(f"| {tool} | {caught} of {len(ran[0])} | | {false} of {len(ran[1])} | {slower} |")
     return lines
 
 
-def _slower(verdicts: Sequence[Verdict], runs: Sequence[Run]) -> str:
-    return f"{statistics.median(run.seconds / v.plain.seconds for v, run in zip(verdicts, runs, strict=True)):.2f}x"
+def _names(of_programs: Iterable[Mapping[str, object]]) -> list[str]:
+    """Return the names of all that some program was tried with, in their order."""
+    return list(dict.fromkeys(name for of_program in of_programs for name in of_program))
+
+
+def _looked(run: Run) -> bool:
+    return run.status != UNAVAILABLE and (run.status != OVER_LIMIT or run.errors > 0)
+
+
+def _slower(verdicts: Sequence[Verdict], runs: Sequence[Run | None]) -> str:
+    pairs = [(run, v.plain) for v, run in zip(verdicts, runs, strict=True) if run is not None]
+    return f"{statistics.median(run.seconds / plain.seconds for run, plain in pairs):.2f}x"
 
 
 def summary(verdicts: Sequence[Verdict]) -> list[str]:
@@ -152,9 +170,18 @@ def summary(verdicts: Sequence[Verdict]) -> list[str]:
     lines = [f"{len(seen)} programs whose mistake a plain recording can show:", *table(seen)]
     lines += [f"all {len(verdicts)} programs:", *table(verdicts)]
     right = [verdict for verdict in verdicts if not verdict.wrong]
-    for way in right[0].recorded if right else ():
-        same = sum(verdict.same(way) for verdict in right)
-        lines.append(f"right programs with the same output and status, {way}: {same} of {len(right)}")
+    for way in _names(verdict.recorded for verdict in right):
+        same = [verdict.same(way) for verdict in right if way in verdict.recorded]
+        lines.append(f"right programs with the same output and status, {way}: {sum(same)} of {len(same)}")
+    for wrong in (True, False):
+        counted = [v.plain.numbers for v in verdicts if v.wrong == wrong and v.plain.numbers]
+        if counted:
+            shown = sum(count > 0 for count, _ in counted)
+            results = f"{sum(count for count, _ in counted)} of {sum(whole for _, whole in counted)}"
+            lines.append(
+                f"{'wrong' if wrong else 'right'} programs whose numbers were wrong: {shown} of {len(counted)}"
+                f" ({results} results)"
+            )
     return lines
 
 
@@ -164,9 +191,10 @@ def written(verdict: Verdict) -> str:
 
 
 def read(path: Path) -> list[Verdict]:
-    """Return the verdicts that a file has, one a line, sorted by name."""
+    """Return the verdicts that a file has, one a line, sorted by name; of several of a program the last one."""
     verdicts = map(_verdict, path.read_text(encoding="utf-8").splitlines())
-    return sorted(verdicts, key=lambda verdict: verdict.name)
+    latest = {verdict.name: verdict for verdict in verdicts}
+    return sorted(latest.values(), key=lambda verdict: verdict.name)
 
 
 def _verdict(line: str) -> Verdict:
@@ -176,14 +204,19 @@ def _verdict(line: str) -> Verdict:
         members["name"],
         members["wrong"],
         Expectations(_marks(expected["loud"]), _marks(expected["notes"])),
-        Run(**members["plain"]),
+        _run(members["plain"]),
         members["unseen"],
         {
-            way: Recorded(Run(**made["run"]), set(_marks(made["found"])), set(_marks(made["loud"])), made["checked"])
+            way: Recorded(_run(made["run"]), set(_marks(made["found"])), set(_marks(made["loud"])), made["checked"])
             for way, made in members["recorded"].items()
         },
-        {tool: Run(**run) for tool, run in members["sanitizer"].items()},
+        {tool: _run(run) for tool, run in members["others"].items()},
     )
+
+
+def _run(members: dict[str, Any]) -> Run:
+    numbers = members.get("numbers")
+    return Run(**{**members, "numbers": tuple(numbers) if numbers else None})
 
 
 def _marks(pairs: Iterable[Sequence[object]]) -> frozenset[Mark]:

@@ -1,7 +1,7 @@
 """Programs that others wrote, recorded in every way: do they behave as if they were not recorded, and what is reported?
 
-    python bench/published_programs.py --samples CHECKOUT [CHECKOUT ...] [--only WORD] [--seconds N]
-        [--results FILE] [--keep FOLDER]
+    python bench/published_programs.py --samples CHECKOUT [CHECKOUT ...] [--only WORD] [--ways WAY ...]
+        [--seconds N] [--results FILE] [--keep FOLDER]
 
 `published_programs.toml` lists the programs of public repositories and their arguments; a checkout's folder has its
 table's name (cuda-samples, HeCBench). Nothing of them is in this repository. The framework programs of
@@ -323,13 +323,13 @@ class Bench:
         expected = [steady(getattr(plains[0], name), getattr(plains[1], name)) for name in ("output", "errors")]
         last = (plains[0].errors + plains[0].output).strip().rpartition("\n")[2] if plains[0].status else ""
         result.lines.append(f"    plain    status {plains[0].status}, {plains[0].seconds:.1f} s {last[:160]}")
-        for way, options in WAYS.items():
+        for way in self._given.ways:
             if self._clock.left() < 3:
                 result.not_checked.append(way)
                 continue
             trace = folder / way / "run.sst"
             trace.parent.mkdir()
-            words = [*STREAMSAN, "run", "--no-check", "-o", str(trace), *options, "--", *command]
+            words = [*STREAMSAN, "run", "--no-check", "-o", str(trace), *WAYS[way], "--", *command]
             done = ran(words, work, min(limit * SLOW[way], self._clock.left()))
             self._judge(result, way, trace, done, expected)
             shutil.rmtree(trace.parent, ignore_errors=True)
@@ -455,6 +455,7 @@ def main() -> int:
     parser.add_argument("--gpu", default="native", help="as nvcc's -arch")
     parser.add_argument("--at-once", type=int, default=6, metavar="N", help="so many programs beside each other")
     parser.add_argument("--limit", type=float, default=20, metavar="SECONDS", help="of a plain run, see SLOW")
+    parser.add_argument("--ways", nargs="*", default=list(WAYS), choices=WAYS, help="so; default: all")
     parser.add_argument("--seconds", type=float, default=3600, metavar="N", help="begin no more after so long")
     parser.add_argument("--results", metavar="FILE", help="add a line of JSON here for each program and way")
     parser.add_argument("--keep", help="keep outputs, reports and recordings here, of what differs or is reported")

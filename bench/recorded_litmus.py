@@ -1,23 +1,24 @@
-"""The litmus programs on a real GPU: each compiled, run plain, recorded, and under compute-sanitizer, in one run.
+"""The litmus programs on a real GPU: each compiled, run plain, recorded, and under other tools, in one run.
 
 `python bench/recorded_litmus.py` prints what each tool found, missed and reported falsely, and how much slower the
 programs ran. `--traces tests/traces/h200` keeps the plain recordings beside the codes that a check of them must give.
 
 `--accesses --ways plain,host,exact,both` does so for the pairs on what work touches, in each way to record;
-`--ways-traces tests/traces/accesses` keeps those recordings. `--pools` takes the pairs on blocks of PyTorch's pool.
-`--verdicts FILE` writes down what was said of each program as soon as it is known, and `--tables FILE` prints the
-tables of that. Needs a GPU (two for a few programs) and nvcc, for the Python programs torch, CuPy and cuda.bindings. No
-run knows machine code that another one read.
+`--ways-traces tests/traces/accesses` keeps those recordings. `--pools` takes the pairs on what a framework's user
+meets: blocks of pools, streams, graphs, pinned memory, under PyTorch's own tools too. `--within SECONDS` leaves out the
+runs under compute-sanitizer that there is no time for. `--verdicts FILE` writes down what was said of each program as
+soon as it is known, and `--tables FILE` prints the tables of that. Needs a GPU (two for a few programs) and nvcc, for
+the Python programs torch, CuPy and cuda.bindings. Unless XDG_CACHE_HOME is set, no run knows machine code that another
+one read.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
+import math
 import os
 import shutil
-import signal
 import site
 import subprocess
 import sys
@@ -36,51 +37,20 @@ PROGRAMS = ROOT / "tests" / "litmus"
 ACCESSES = PROGRAMS / "recorded"
 """programs that only a recording is expected to show"""
 POOLS = PROGRAMS / "pools"
-"""programs on the blocks of a framework's pool"""
+"""programs on what a framework's user meets: blocks of its pool, streams, graphs, pinned memory"""
+SANITIZERS = ("memcheck, stream-ordered races", "racecheck", "initcheck")
+POOLS_SANITIZERS = SANITIZERS[:1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from kept_traces import keep  # noqa: E402
-from litmus_verdicts import OVER_LIMIT, WAYS, Recorded, Run, Verdict, errors_in, line_of, read, summary, written  # noqa: E402
+from litmus_verdicts import WAYS, Recorded, Verdict, line_of, read, summary, written  # noqa: E402
+from other_tools import LIMIT, Tool, pytorch_tools, run, sanitizer_tools, under  # noqa: E402
 
 import streamsan  # noqa: E402
 from expectations import Expectations, pair_name  # noqa: E402
 
-LIMIT = 90.0
-"""seconds that a run may take"""
-SANITIZER_TOOLS = {
-    "memcheck, stream-ordered races": ("--tool", "memcheck", "--track-stream-ordered-races", "all"),
-    "racecheck": ("--tool", "racecheck"),
-    "initcheck": ("--tool", "initcheck"),
-}
-
-
-def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], said: Path | None = None) -> Run:
-    """Run a command in a folder; a run over the limit is ended with all that it started, and has status 124.
-
-    `said`: where what a tool says of the program stays.
-    """
-    begin = time.perf_counter()
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    ) as process:
-        try:
-            output, errors = process.communicate(timeout=LIMIT)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            output, _ = process.communicate()
-            return Run(OVER_LIMIT, "", LIMIT, errors_in(output))
-    seconds = round(time.perf_counter() - begin, 3)
-    if said is not None:
-        said.write_text(output + errors, encoding="utf-8")
-    digest = hashlib.sha256(output.encode()).hexdigest()[:16]
-    return Run(process.returncode, digest, seconds, errors_in(output))
+SHORTEST = 5.0
+"""seconds: with less of its time left no further run is begun"""
 
 
 def devices(several: bool) -> dict[str, str]:
@@ -101,9 +71,12 @@ def runnable(source: Path, folder: Path) -> list[str] | None:
 
 
 def judged(
-    source: Path, folder: Path, limits: Mapping[str, Any], ways: Sequence[str], sanitizer: str | None
+    source: Path, folder: Path, limits: Mapping[str, Any], ways: Sequence[str], tools: Sequence[Tool]
 ) -> Verdict | None:
-    """Compile and run one program under each tool; None where it cannot be linked. `limits`: recorded.toml."""
+    """Compile and run one program, recorded and under quick tools; None where it cannot be linked.
+
+    `limits`: recorded.toml. Of the ways to record those count that see more of this program than the plain one.
+    """
     program = runnable(source, folder)
     if program is None:
         return None
@@ -116,12 +89,26 @@ def judged(
     verdict = Verdict(source.stem, ".wrong" in source.name, expected, plain, unseen_by(pair, limits))
     for way in ways:
         verdict.recorded[way] = recorded(program, source, folder, way, environment)
-    if sanitizer is not None:
-        for tool, words in SANITIZER_TOOLS.items():
-            command = [sanitizer, *words, "--target-processes", "all", *program]
-            said = folder / f"{source.stem}.{tool.split(',')[0]}.txt"
-            verdict.sanitizer[tool] = run(command, folder, environment, said)
+    for tool in tools:
+        if tool.looks_at(source):
+            judge_under(tool, verdict, program, folder, environment, LIMIT)
     return verdict
+
+
+def judge_under(
+    tool: Tool, verdict: Verdict, program: Sequence[str], folder: Path, environment: Mapping[str, str], limit: float
+) -> None:
+    """Run a program under a tool, and note what the tool counts."""
+    said = folder / f"{verdict.name}.{tool.name.split(',')[0].replace(' ', '_')}.txt"
+    own = {**environment, **tool.environment}
+    verdict.others[tool.name] = run(under(tool, program), folder, own, said, limit)
+
+
+def ways_of(source: Path, ways: Sequence[str], limits: Mapping[str, Any], pools: bool) -> list[str]:
+    """Return the ways to record a program; of one on pools only those that show more of it."""
+    if not pools:
+        return list(ways)
+    return [way for way in ways if way == "plain" or (way == "host" and pair_name(source) in limits["host"])]
 
 
 def trace_of(program: str, way: str, folder: Path) -> Path:
@@ -134,7 +121,7 @@ def recorded(program: Sequence[str], source: Path, folder: Path, way: str, envir
     trace = trace_of(source.stem, way, folder)
     report = trace.with_suffix(".json")
     words = ["run", *WAYS[way], "-o", str(trace), "--format", "json", "--report", str(report), "--", *program]
-    own = {**environment, "XDG_CACHE_HOME": str(trace.with_suffix(".cache"))}
+    own = {"XDG_CACHE_HOME": str(trace.with_suffix(".cache")), **environment}
     made = Recorded(run([sys.executable, "-m", "streamsan", *words], folder, own, trace.with_suffix(".txt")))
     made.checked = report.exists()
     if not made.checked:
@@ -225,6 +212,7 @@ def main() -> None:
     parser.add_argument(
         "--folder", default="", help="where programs, recordings and reports go; default: nowhere to stay"
     )
+    parser.add_argument("--within", type=float, default=math.inf, metavar="SECONDS", help="end by then")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 4), help="programs run at a time")
     parser.add_argument(
         "--verdicts", default="", metavar="FILE", help="write there what is said of each program, as JSON"
@@ -232,6 +220,7 @@ def main() -> None:
     parser.add_argument("--tables", default="", metavar="FILE", help="print the tables of such a file; needs no GPU")
     parser.add_argument("--stored", action="store_true", help="count in tests/traces/h200 instead; needs no GPU")
     options = parser.parse_args()
+    begin = time.perf_counter()
     if options.stored:
         print("| tool | wrong programs found | right programs reported |", "|---|---|---|", sep="\n")
         print("\n".join(stored(ROOT / "tests" / "traces" / "h200")))
@@ -252,24 +241,15 @@ def main() -> None:
     else:
         programs = sorted(Path(options.programs).glob("*.cu"))
     sources = [path for path in programs if not options.names or any(name in path.name for name in options.names)]
+    sources = with_devices(sources, limits["accesses"]["two_devices"])
     sanitizer = None if options.no_sanitizer else shutil.which("compute-sanitizer")
+    slow = sanitizer_tools(sanitizer, POOLS_SANITIZERS if options.pools else SANITIZERS)
+    quick = pytorch_tools() if options.pools else []
     with work_folder(options.folder) as name:
         folder = Path(name)
-        verdicts = []
-        with ThreadPoolExecutor(options.jobs) as pool:
-            jobs = {pool.submit(judged, path, folder, limits, ways, sanitizer): path for path in longest_first(sources)}
-            for job in as_completed(jobs):
-                verdict = job.result()
-                if verdict is None:
-                    print(f"{jobs[job].stem:<44} does not compile or link", flush=True)
-                    continue
-                print(line_of(verdict), flush=True)
-                if options.verdicts:
-                    with Path(options.verdicts).open("a", encoding="utf-8") as file:
-                        file.write(written(verdict) + "\n")
-                if options.ways_traces:
-                    keep_ways(verdict, folder, Path(options.ways_traces), options.everything)
-                verdicts.append(verdict)
+        judging = Judging(folder, limits, options)
+        verdicts = judging.recorded(longest_first(sources), ways, quick)
+        judging.under(slow, verdicts, begin + options.within)
         print()
         verdicts.sort(key=lambda verdict: verdict.name)
         print("\n".join(summary(verdicts)))
@@ -279,6 +259,74 @@ def main() -> None:
                 verdicts if options.everything else seen, folder, Path(options.traces), options.everything
             )
             print(f"kept {kept} recordings in {options.traces}")
+
+
+class Judging:
+    """Programs run side by side; what is said of each is told, and written down, as soon as it is known."""
+
+    def __init__(self, folder: Path, limits: Mapping[str, Any], options: argparse.Namespace) -> None:
+        self._folder = folder
+        self._limits = limits
+        self._options = options
+        self._sources: dict[str, Path] = {}
+
+    def recorded(self, sources: Sequence[Path], ways: Sequence[str], tools: Sequence[Tool]) -> list[Verdict]:
+        """Run and record programs, and run them under tools that are quick."""
+        verdicts = []
+        with ThreadPoolExecutor(self._options.jobs) as pool:
+            jobs = {pool.submit(self._judged, path, ways, tools): path for path in sources}
+            for job in as_completed(jobs):
+                verdict = job.result()
+                if verdict is None:
+                    print(f"{jobs[job].stem:<44} does not compile or link", flush=True)
+                    continue
+                self._sources[verdict.name] = jobs[job]
+                self._told(verdict)
+                if self._options.ways_traces:
+                    keep_ways(verdict, self._folder, Path(self._options.ways_traces), self._options.everything)
+                verdicts.append(verdict)
+        return verdicts
+
+    def under(self, tools: Sequence[Tool], verdicts: Sequence[Verdict], deadline: float) -> None:
+        """Run programs under slow tools, the wrong ones first, as long as there is time."""
+        with ThreadPoolExecutor(self._options.jobs) as pool:
+            first = sorted(verdicts, key=lambda verdict: (not verdict.wrong, verdict.name))
+            jobs = {pool.submit(self._under, tool, verdict, deadline): verdict for tool in tools for verdict in first}
+            for job in as_completed(jobs):
+                if job.result():
+                    self._told(jobs[job])
+
+    def _judged(self, source: Path, ways: Sequence[str], tools: Sequence[Tool]) -> Verdict | None:
+        own = ways_of(source, ways, self._limits, self._options.pools)
+        return judged(source, self._folder, self._limits, own, tools)
+
+    def _under(self, tool: Tool, verdict: Verdict, deadline: float) -> bool:
+        left = min(LIMIT, deadline - time.perf_counter())
+        source = self._sources[verdict.name]
+        if left < SHORTEST or not tool.looks_at(source):
+            return False
+        program = [sys.executable, str(source)] if source.suffix == ".py" else [str(self._folder / source.stem)]
+        environment = devices(pair_name(source) in self._limits["accesses"]["two_devices"])
+        judge_under(tool, verdict, program, self._folder, environment, left)
+        return True
+
+    def _told(self, verdict: Verdict) -> None:
+        print(line_of(verdict), flush=True)
+        if self._options.verdicts:
+            with Path(self._options.verdicts).open("a", encoding="utf-8") as file:
+                file.write(written(verdict) + "\n")
+
+
+def with_devices(sources: Sequence[Path], two_devices: Sequence[str]) -> list[Path]:
+    """Leave out the programs that need two devices where there is one."""
+    asked = shutil.which("nvidia-smi")
+    listed = subprocess.run([asked, "--list-gpus"], capture_output=True, text=True, check=False).stdout if asked else ""
+    if listed.count("GPU ") > 1:
+        return list(sources)
+    left_out = [path for path in sources if pair_name(path) in two_devices]
+    for path in left_out:
+        print(f"{path.stem:<44} needs two devices", flush=True)
+    return [path for path in sources if path not in left_out]
 
 
 def work_folder(name: str) -> AbstractContextManager[str]:
