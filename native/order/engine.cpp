@@ -21,9 +21,9 @@ constexpr std::uint8_t behind_bit = bit(SlotFlag::BEHIND);
 /// Kinds whose address, size, object and access bits are their first memory reference.
 bool names_memory(OperationKind kind) {
     using enum OperationKind;
-    static constexpr Kinds with_memory = {ALLOC,           FREE,        LAUNCH,          COPY,
-                                          MEMSET,          PREFETCH,    HOST_ACCESS,     POINTER_LOST,
-                                          ALLOC_ATTRIBUTE, OPAQUE_CALL, STREAM_MEMORY_OP};
+    static constexpr Kinds with_memory = {ALLOC,           FREE,         LAUNCH,      COPY,
+                                          MEMSET,          PREFETCH,     HOST_ACCESS, POINTER_LOST,
+                                          ALLOC_ATTRIBUTE, BLOCK_STREAM, OPAQUE_CALL, STREAM_MEMORY_OP};
     return with_memory.has(kind);
 }
 
@@ -81,7 +81,9 @@ bool is_cuda_call(const Slot& slot) {
         case CONTEXT_CURRENT: return slot.api != 0 && !assumed;
         case STREAM_CREATE:
         case EVENT_CREATE: return !assumed;
-        case ALLOC: return !assumed && !pageable(static_cast<MemoryKind>(slot.detail));
+        case ALLOC:
+            return !assumed && !pageable(static_cast<MemoryKind>(slot.detail)) &&
+                   slot.detail != static_cast<std::uint8_t>(MemoryKind::POOL_BLOCK);
         case FREE:
             return slot.detail != static_cast<std::uint8_t>(FreeClass::HOST_HEAP) &&
                    slot.detail != static_cast<std::uint8_t>(FreeClass::HOST_SCOPE) &&
@@ -422,6 +424,7 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case HOST_ACCESS: host_access(thread, process, operation); return;
         case ALLOC_ATTRIBUTE:
         case LAUNCH_ACCESSES: return;  // what was seen of a launch is among its own references
+        case BLOCK_STREAM: block_stream(slot, thread, process, operation); return;
         case HOST_CLOCK: host_clock(thread, process, operation); return;
         case LAUNCH:
         case COPY:

@@ -358,7 +358,15 @@ private:
     void hand_out(const Slot& slot, Process& process, Operation& operation);
     /// The same bytes as before: what nearly all pools do nearly always.
     void hand_out_again(Process& process, std::uint32_t index, const Operation& operation);
-    void take_back(const Slot& slot, Process& process, const Operation& operation);
+    void take_back(const Slot& slot, Process& process, Operation& operation);
+    /// The pool was told of a stream that uses its block.
+    void block_stream(const Slot& slot, Thread& thread, Process& process, Operation& operation);
+    /// Whether a use on that timeline was seen that may be pending.
+    [[nodiscard]] bool is_used_on(const Process& process, const Allocation& block, const Epoch& last);
+    /// Adds to what was there before `block` had its next owner the uses of it that may be pending.
+    void add_uses(Process& process, const Allocation& allocation, PoolBlock& block, std::vector<PriorUse>& prior);
+    /// Gives an operation of a pool the name of the stream that it speaks of.
+    void name_stream(const Slot& slot, const Process& process, std::uint32_t context, Operation& operation) const;
     /// Forgets a block whose bytes [begin, end) are handed out by `operation`; adds to `prior` the uses of it, and of
     /// those before it, that may still be pending. What is left of it on either side becomes free blocks.
     void clear_block(Process& process, std::uint32_t index, std::uint64_t begin, std::uint64_t end,
@@ -367,6 +375,8 @@ private:
     void forget_blocks(Process& process, std::uint64_t begin, std::uint64_t end);
     /// A segment is being released by `operation`: the uses of its blocks become its own.
     void absorb_blocks(Process& process, std::uint32_t segment, const Operation& operation);
+    /// A block that its pool does not have at the end, though the pool takes blocks back.
+    void report_kept_block(const Process& process, Allocation& block, const Operation& operation);
     /// Whether the address where a block begins may be the end of the block before it, which a launch uses as well.
     [[nodiscard]] bool may_be_end(const Process& process, const Reference& reference, const Allocation& block) const;
     /// A use of a block, which knows what `clock` does, against uses of earlier blocks of the same bytes.

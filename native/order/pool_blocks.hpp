@@ -15,10 +15,18 @@ struct PriorUse {
     AllocationFact block;  ///< the block that it used ...
     Operation made;        ///< ... where the pool handed that out ...
     Operation released;    ///< ... and took it back; sequence 0: only that it was handed out again shows that
+    Operation told = {};   ///< the pool was told that the stream of `use` uses the block; sequence 0: it was seen
+};
+
+/// A stream of which a pool was told that it uses a block, no use on it having been seen.
+struct ToldStream {
+    Placed work;  ///< the last that was issued there
+    Operation told;
 };
 
 struct PoolBlock {
     Operation released;  ///< sequence 0: its owner has it
+    std::vector<ToldStream> told;
     std::vector<PriorUse> prior;
 };
 

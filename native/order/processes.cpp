@@ -90,7 +90,8 @@ void Engine::judge_exit(Thread& thread, Process& process, const Operation& opera
     if (process.broken) return;
     contexts_.each_of(process, [&](std::uint32_t index) { judge_teardown(thread, index, operation, true); });
     process.allocations.each([&](std::uint32_t, Allocation& allocation) {
-        if (!process.allocations.has_blocks_in(allocation))
+        if (allocation.kind == MemoryKind::POOL_BLOCK) report_kept_block(process, allocation, operation);
+        else if (!process.allocations.has_blocks_in(allocation))
             report_leak(allocation, FactVariant::LEAK_AT_EXIT, operation);
     });
     graphs_.report_leaks(process, handles_, operation, true);

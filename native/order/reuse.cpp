@@ -42,12 +42,7 @@ void Engine::hand_out(const Slot& slot, Process& process, Operation& operation) 
     }
     const std::uint32_t segment = allocations.segment_containing(slot.address);
     const std::uint32_t context = segment == none ? none : allocations[segment].context;
-    if (slot.stream > per_thread_handle) {
-        const std::uint32_t known = process.streams.find(slot.stream);
-        if (known != none) operation.stream_name = streams_[known]->name;
-    } else if (slot.stream == legacy_handle && context != none && contexts_[context].legacy != none) {
-        operation.stream_name = streams_[contexts_[context].legacy]->name;
-    }
+    name_stream(slot, process, context, operation);
     const std::uint32_t same = allocations.block_at(slot.address);
     if (same != none && allocations[same].size == slot.size) {
         hand_out_again(process, same, operation);
@@ -66,14 +61,56 @@ void Engine::hand_out(const Slot& slot, Process& process, Operation& operation) 
     if (!prior.empty()) pool_blocks_[pool_blocks_.make(process.number, index)].prior = std::move(prior);
 }
 
+void Engine::name_stream(const Slot& slot, const Process& process, std::uint32_t context, Operation& operation) const {
+    if (slot.stream > per_thread_handle) {
+        const std::uint32_t known = process.streams.find(slot.stream);
+        if (known != none) operation.stream_name = streams_[known]->name;
+    } else if (slot.stream == legacy_handle && context != none && contexts_[context].legacy != none) {
+        operation.stream_name = streams_[contexts_[context].legacy]->name;
+    }
+}
+
+bool Engine::is_used_on(const Process& process, const Allocation& block, const Epoch& last) {
+    bool found = false;
+    graphs_.each_pending(process, block, [&](const Placed& use, const Part&) { found |= use.epoch.slot == last.slot; });
+    return found;
+}
+
+void Engine::add_uses(Process& process, const Allocation& allocation, PoolBlock& block, std::vector<PriorUse>& prior) {
+    graphs_.each_pending(process, allocation, [&](const Placed& use, const Part& part) {
+        add(prior, {use, part, described(allocation), allocation.made, block.released});
+    });
+    // What was seen says better which of a stream's work uses the block.
+    for (const ToldStream& each : block.told) {
+        if (is_used_on(process, allocation, each.work.epoch)) continue;
+        const Part whole{allocation.base, 0, nullptr, {allocation.base, allocation.end()}};
+        add(prior, {each.work, whole, described(allocation), allocation.made, block.released, each.told});
+    }
+    block.told.clear();
+}
+
+void Engine::block_stream(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
+    Stream* const stream = stream_of(slot.stream, thread, process, operation);
+    if (stream == nullptr || !stream->has_work) return;
+    const std::uint32_t index = process.allocations.block_containing(slot.address);
+    if (index == none || process.allocations[index].base != slot.address) return;
+    Placed work = stream->work;
+    if (is_used_on(process, process.allocations[index], work.epoch)) return;
+    work.operation = work.operation.as_use(AccessMode::OPAQUE);
+    operation.stream_name = stream->name;
+    std::uint32_t at = pool_blocks_.find(process.number, index);
+    if (at == none) at = pool_blocks_.make(process.number, index);
+    std::vector<ToldStream>& told = pool_blocks_[at].told;
+    std::erase_if(told, [&](const ToldStream& each) { return each.work.epoch.slot == work.epoch.slot; });
+    if (told.size() < most_prior) told.push_back({work, operation});
+}
+
 void Engine::hand_out_again(Process& process, std::uint32_t index, const Operation& operation) {
     Allocation& allocation = process.allocations[index];
     std::uint32_t at = pool_blocks_.find(process.number, index);
     if (at == none) at = pool_blocks_.make(process.number, index);
     PoolBlock& block = pool_blocks_[at];
-    graphs_.each_pending(process, allocation, [&](const Placed& use, const Part& part) {
-        add(block.prior, {use, part, described(allocation), allocation.made, block.released});
-    });
+    add_uses(process, allocation, block, block.prior);
     if (allocation.marks.baked)
         graphs_.end_baked(process, index, block.released.sequence == 0 ? operation : block.released, false);
     block.released = {};
@@ -88,9 +125,7 @@ void Engine::clear_block(Process& process, std::uint32_t index, std::uint64_t be
     const Allocation old = allocations[index];
     const std::uint32_t at = pool_blocks_.find(process.number, index);
     PoolBlock block = at == none ? PoolBlock{} : std::move(pool_blocks_[at]);
-    graphs_.each_pending(process, allocations[index], [&](const Placed& use, const Part& part) {
-        add(block.prior, {use, part, described(old), old.made, block.released});
-    });
+    add_uses(process, allocations[index], block, block.prior);
     for (const PriorUse& each : block.prior) add(prior, each);
     // A pool that does not say that it takes a block back has it when it hands out the same bytes again.
     if (block.released.sequence == 0) block.released = operation;
@@ -111,17 +146,20 @@ void Engine::clear_block(Process& process, std::uint32_t index, std::uint64_t be
     keep(end, old.end());
 }
 
-void Engine::take_back(const Slot& slot, Process& process, const Operation& operation) {
+void Engine::take_back(const Slot& slot, Process& process, Operation& operation) {
     if (slot.size != 0) {
         forget_blocks(process, slot.address,
                       slot.address > UINT64_MAX - slot.size ? UINT64_MAX : slot.address + slot.size);
         return;
     }
+    process.takes_back = true;
     const std::uint32_t index = process.allocations.block_containing(slot.address);
     if (index == none || process.allocations[index].base != slot.address) return;
     std::uint32_t at = pool_blocks_.find(process.number, index);
     if (at == none) at = pool_blocks_.make(process.number, index);
-    if (pool_blocks_[at].released.sequence == 0) pool_blocks_[at].released = operation;
+    if (pool_blocks_[at].released.sequence != 0) return;
+    name_stream(slot, process, process.allocations[index].context, operation);
+    pool_blocks_[at].released = operation;
 }
 
 void Engine::forget_blocks(Process& process, std::uint64_t begin, std::uint64_t end) {
@@ -145,6 +183,17 @@ void Engine::absorb_blocks(Process& process, std::uint32_t segment, const Operat
         for (const PriorUse& each : pending)
             allocations.keep_use(allocations[segment], {each.use.operation, each.part}, each.use.epoch, nothing);
     }
+}
+
+void Engine::report_kept_block(const Process& process, Allocation& block, const Operation& operation) {
+    if (!process.takes_back || !block.live() || block.marks.lost || block.marks.assumed) return;
+    const std::uint32_t at = pool_blocks_.find(process.number, process.allocations.index_of(block));
+    if (at != none && pool_blocks_[at].released.sequence != 0) return;
+    block.marks.lost = true;
+    Fact fact(RuleCode::LEAK, FactVariant::LEAK_AT_EXIT, block.made, block);
+    fact.with(RelatedRole::RESET, operation);
+    fact.assumed |= operation.assumed();
+    report(fact);
 }
 
 bool Engine::may_be_end(const Process& process, const Reference& reference, const Allocation& block) const {
@@ -182,6 +231,7 @@ void Engine::judge_reuse(Process& process, const Allocation& block, const Stream
         fact.allocation = prior.block;
         fact.with(RelatedRole::ALLOC, prior.made).with(RelatedRole::USE, earlier).with(RelatedRole::OWNER, block.made);
         fact.with(RelatedRole::OTHER, later.operation);
+        if (prior.told.sequence != 0) fact.with(RelatedRole::RECORD, prior.told);
         add_doubts(fact, process, order, &stream, earlier);
         // What the new owner reads before it has written anything there, it does not care for.
         fact.assumed |= later.operation.reads_only();

@@ -192,6 +192,7 @@ struct Process {
     Operation wait;                   ///< the latest by the host for a stream, an event or a context
     Operation trim;                   ///< the latest return of unused graph memory
     std::uint64_t host_function = 0;  ///< sequence of the latest one: who knows whom its body told
+    bool takes_back = false;          ///< a pool in it says when it has a block again
     bool broken = false;              ///< its context met an error that stays: nothing succeeds any more
     std::vector<Teardown> teardowns;  ///< the latest ones
     Operation ending;                 ///< of a recording: its normal exit, judged when all has been seen

@@ -41,6 +41,11 @@ THE_SAME_WORDS = {
     "ss109_upload_under_graph": ["SS109 at line 54: no word of what the trace shows goes wrong by it"],
 }
 """wrong programs whose data are the same in both orders -> what the replay says of them"""
+UNSEEN = {
+    # The pool says that the stream uses the rows; which of its work does is not in the trace.
+    "ss105_told_stream": ["SS105 at line 57: no witness: nobody sees which work of the stream uses the block"],
+}
+"""wrong scripts of which the trace does not show the use"""
 POLLS = {
     # The host reads a flag until a kernel has set it: a replay has one read of it, and nobody who waits.
     "ss108_mapped_flag": ["the host (line 55)", "the host (line 60)"],
@@ -93,7 +98,7 @@ def test_findings_of_sources_have_a_witness_that_goes_wrong(path: Path) -> None:
 def test_findings_of_scripts_have_a_witness_that_goes_wrong(path: Path, tmp_path: Path) -> None:
     findings = list(analyse_trace(recorded(path, tmp_path, "lazy")).findings)
     assert about_order(findings)
-    assert complaints(findings) == []
+    assert complaints(findings) == UNSEEN.get(pair_name(path), [])
 
 
 def run_all(steps: Sequence[Step], layouts: dict[int, Layout], policy: Policy, name: Name) -> Seen:

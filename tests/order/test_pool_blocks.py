@@ -393,3 +393,142 @@ def test_after_a_reset_a_block_is_no_more() -> None:
     p.op(Kind.DEVICE_RESET, object=PRIMARY)
     used = p.launch(LEGACY, A)
     assert (101, used) in {(code, line) for code, _, line in p.found()}
+
+
+def told(p: Program, stream: int, address: int = A) -> int:
+    return p.op(Kind.BLOCK_STREAM, stream=stream, memory=address, api="streamsan_record_stream")
+
+
+OTHER = 2 * SEGMENT
+
+
+def told_program() -> tuple[Program, int]:
+    """Return a program in which a kernel of T uses a block in a way that nobody sees, and the line of that kernel."""
+    p = program(S, T, U)
+    p.alloc(OTHER, bytes=0x1000)
+    hand_out(p)
+    return p, p.launch(T, OTHER)
+
+
+def test_a_stream_of_which_the_pool_was_told_has_to_be_over() -> None:
+    p, used = told_program()
+    said = told(p, T)
+    released = take_back(p)
+    hand_out(p)
+    first = p.launch(S, A)
+    (fact,) = p.facts()
+    assert (fact.code, line_of(fact), fact.assumed) == (105, released, False)
+    related = {role: operation.site for role, operation in fact.related}
+    assert (related[RelatedRole.USE], related[RelatedRole.RECORD], related[RelatedRole.OTHER]) == (used, said, first)
+
+
+def test_a_stream_told_of_and_waited_for() -> None:
+    for wait in ("event", "query", "host", "late"):
+        p, _ = told_program()
+        told(p, T)
+        if wait != "host":
+            p.record(EVENT, T)
+        p.launch(T, OTHER)  # what comes later does not use the block
+        take_back(p)
+        if wait == "event":
+            p.wait(S, EVENT)
+        elif wait == "query":
+            p.op(Kind.EVENT_QUERY, object=EVENT, status=0)
+        elif wait == "host":
+            p.sync(T)
+        hand_out(p)
+        if wait == "late":
+            p.wait(S, EVENT)
+        p.launch(S, A)
+        assert p.found() == [], wait
+
+
+def test_a_use_that_was_seen_says_more_than_what_the_pool_was_told() -> None:
+    for seen_first in (True, False):
+        p, _ = told_program()
+        if not seen_first:
+            told(p, T)
+        p.launch(T, A)
+        p.record(EVENT, T)
+        if seen_first:
+            p.launch(T, OTHER)
+            told(p, T)
+        take_back(p)
+        p.wait(S, EVENT)
+        hand_out(p)
+        p.launch(S, A)
+        assert p.found() == [], seen_first
+
+
+def test_a_pool_is_told_of_streams_that_have_nothing_to_do() -> None:
+    p, _ = told_program()
+    told(p, U)
+    told(p, 0x7777)  # nobody made it here
+    told(p, T, A + 0x100)  # no block begins there
+    take_back(p)
+    hand_out(p)
+    p.launch(S, A)
+    assert p.found() == []
+
+
+def test_what_was_told_goes_with_the_block_to_its_parts() -> None:
+    p, _ = told_program()
+    told(p, T)
+    take_back(p)
+    hand_out(p, A, size=0x200)
+    hand_out(p, A + 0x200, size=0x200)
+    p.launch(S, A + 0x200)
+    assert [code for code, _, _ in p.found()] == [105]
+    q, _ = told_program()
+    told(q, T)
+    take_back(q)
+    hand_out(q)
+    take_back(q)
+    hand_out(q)
+    q.launch(T, A)  # behind it
+    assert q.found() == []
+
+
+def test_an_owner_may_tell_of_a_stream_again() -> None:
+    p, _ = told_program()
+    told(p, T)
+    p.sync(T)
+    take_back(p)
+    hand_out(p)
+    p.launch(T, OTHER)
+    told(p, T)
+    released = take_back(p)
+    hand_out(p)
+    p.launch(S, A)
+    assert p.found() == [(105, "NONE", released)]
+
+
+def test_blocks_before_main_and_after_it_are_no_calls_of_cuda() -> None:
+    p = Program(S)
+    p.alloc(SEGMENT, bytes=0x10000)
+    p.op(Kind.MAIN_BEGIN)
+    p.op(Kind.MAIN_END)
+    hand_out(p)
+    told(p, S)
+    take_back(p)
+    assert [code for code, _, _ in p.found() if code == 207] == []
+
+
+def test_blocks_that_a_pool_does_not_get_back() -> None:
+    p = program()
+    kept = hand_out(p, A)
+    hand_out(p, B)
+    take_back(p, B)
+    p.exit()
+    assert p.found() == [(401, "LEAK_AT_EXIT", kept)]
+    q = program()
+    hand_out(q, A)  # of a pool that takes nothing back nobody knows
+    q.exit()
+    assert q.found() == []
+    r = program()
+    hand_out(r, A)
+    hand_out(r, B)
+    take_back(r, B)
+    r.free(SEGMENT)
+    r.exit()
+    assert r.found() == []

@@ -60,8 +60,19 @@ void block_handed_out(PoolWord& word, std::uint64_t address, std::uint64_t size,
           });
 }
 
-void block_taken_back(PoolWord& word, std::uint64_t address) {
-    write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, 0, {address, 0, 0},
+void block_taken_back(PoolWord& word, std::uint64_t address, std::uint64_t stream) {
+    write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, stream, {address, 0, 0},
+          [](const ThreadState&, const Slot& slot) {
+              if (rotates()) handed_out().remove(slot.address);
+          });
+}
+
+void block_used_on(PoolWord& word, std::uint64_t address, std::uint64_t stream) {
+    write(word, OperationKind::BLOCK_STREAM, 0, stream, {address, 0, 0}, [](const ThreadState&, const Slot&) {});
+}
+
+void block_no_longer_told(PoolWord& word, std::uint64_t address, std::uint64_t size) {
+    write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, 0, {address, size, 0},
           [](const ThreadState&, const Slot& slot) {
               if (rotates()) handed_out().remove(slot.address);
           });
@@ -81,6 +92,8 @@ void restate_blocks(Lane& lane) {
         lane.commit();
     });
 }
+
+bool blocks_are_heard() { return recorder() != nullptr && !forked.load(std::memory_order_relaxed); }
 
 void blocks_after_fork() { forked.store(true, std::memory_order_relaxed); }
 

@@ -20,13 +20,19 @@ struct PoolWord {
 /// gives the bytes to the next owner, as the trace names it; 0 where it has none. Any thread, at any moment, the
 /// inside of an API's call included. Calls nobody back and takes no lock of the program's.
 void block_handed_out(PoolWord& word, std::uint64_t address, std::uint64_t size, std::uint64_t stream);
-/// ... and are the pool's again.
-void block_taken_back(PoolWord& word, std::uint64_t address);
+/// ... and are the pool's again. `stream`: in whose order they were given back, as above.
+void block_taken_back(PoolWord& word, std::uint64_t address, std::uint64_t stream);
+/// The pool was told that what was issued to `stream` until now uses the block at `address`.
+void block_used_on(PoolWord& word, std::uint64_t address, std::uint64_t stream);
+/// Of the `size` bytes at `address` it will not be told who has them, until they are handed out again.
+void block_no_longer_told(PoolWord& word, std::uint64_t address, std::uint64_t size);
 /// Of none of the blocks that were told of until now it will be told who has them.
 void blocks_no_longer_told(PoolWord& word);
 
 /// What is handed out when a new file begins.
 void restate_blocks(Lane& lane);
+/// Whether a recorder is there to hear of blocks.
+bool blocks_are_heard();
 /// In a forked child: its pools have nothing to tell.
 void blocks_after_fork();
 

@@ -1,5 +1,6 @@
 // What pools inside the program call, found by name in the library that the driver has loaded: streamsan.h for C and
-// C++, streamsan.pools for Python.
+// C++, streamsan.pools for Python. A number in a name is the version of the interface: what was built with an older
+// header calls the older one.
 #include <cstdint>
 
 #include "recorder/cuda/announced_blocks.hpp"
@@ -10,8 +11,11 @@ using namespace streamsan::recorder::cuda;
 
 PoolWord hand_out{"streamsan_hand_out"};
 PoolWord take_back{"streamsan_take_back"};
+PoolWord record_stream{"streamsan_record_stream"};
 PoolWord cupy_hands_out{"cupy.cuda.MemoryPool.malloc"};
 PoolWord cupy_takes_back{"cupy.cuda.PooledMemory.free"};
+PoolWord rmm_hands_out{"rmm.mr.DeviceMemoryResource.allocate"};
+PoolWord rmm_takes_back{"rmm.mr.DeviceMemoryResource.deallocate"};
 
 }  // namespace
 
@@ -21,7 +25,20 @@ STREAMSAN_FOR_POOLS void streamsan_pool_hand_out_1(std::uint64_t address, std::u
     block_handed_out(hand_out, address, size, 0);
 }
 
-STREAMSAN_FOR_POOLS void streamsan_pool_take_back_1(std::uint64_t address) { block_taken_back(take_back, address); }
+STREAMSAN_FOR_POOLS void streamsan_pool_take_back_1(std::uint64_t address) { block_taken_back(take_back, address, 0); }
+
+// A stream as CUDA names it, but 0 is none: the default stream is 1, that of each thread 2.
+STREAMSAN_FOR_POOLS void streamsan_pool_hand_out_2(std::uint64_t address, std::uint64_t size, std::uint64_t stream) {
+    block_handed_out(hand_out, address, size, stream);
+}
+
+STREAMSAN_FOR_POOLS void streamsan_pool_take_back_2(std::uint64_t address, std::uint64_t stream) {
+    block_taken_back(take_back, address, stream);
+}
+
+STREAMSAN_FOR_POOLS void streamsan_pool_record_stream_2(std::uint64_t address, std::uint64_t stream) {
+    if (stream != 0) block_used_on(record_stream, address, stream);
+}
 
 // recorder/pool_adapters.py
 STREAMSAN_FOR_POOLS void streamsan_cupy_hand_out_1(std::uint64_t address, std::uint64_t size) {
@@ -29,5 +46,13 @@ STREAMSAN_FOR_POOLS void streamsan_cupy_hand_out_1(std::uint64_t address, std::u
 }
 
 STREAMSAN_FOR_POOLS void streamsan_cupy_take_back_1(std::uint64_t address) {
-    block_taken_back(cupy_takes_back, address);
+    block_taken_back(cupy_takes_back, address, 0);
+}
+
+STREAMSAN_FOR_POOLS void streamsan_rmm_hand_out_1(std::uint64_t address, std::uint64_t size, std::uint64_t stream) {
+    block_handed_out(rmm_hands_out, address, size, stream);
+}
+
+STREAMSAN_FOR_POOLS void streamsan_rmm_take_back_1(std::uint64_t address, std::uint64_t stream) {
+    block_taken_back(rmm_takes_back, address, stream);
 }

@@ -124,7 +124,7 @@ void hear(const TraceEntry& entry, std::uint32_t number) {
     // else.
     if (tells_pool.load(std::memory_order_relaxed) && entry.is_private()) return;
     if (action == TraceEntry::free_requested) {
-        block_taken_back(takes_back, entry.address());
+        block_taken_back(takes_back, entry.address(), 0);
         return;
     }
     constexpr std::uint64_t granule = 512;  // all blocks are multiples of it

@@ -13,6 +13,13 @@ can tell when a part has another owner. A pool that says so is checked as the dr
             streamsan.pools.take_back(address)
             self.put(address)
 
+A pool that has a stream for each block names it in both calls. What its users tell it, that another stream uses a block
+as well, it passes on:
+
+        def record_stream(self, address, stream):
+            streamsan.pools.record_stream(address, stream)
+            self.streams[address].add(stream)
+
 The calls are heard by `streamsan sim`, `streamsan.testing.device` and `streamsan run`; else they do nothing.
 PyTorch's pool needs no such calls. Pools in C and C++ have `streamsan.h`.
 """
@@ -22,6 +29,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from streamsan.pools.listeners import listener
+from streamsan.pools.stream_numbers import number_of
 
 
 def folder() -> str:
@@ -29,19 +37,34 @@ def folder() -> str:
     return str(Path(__file__).parent)
 
 
-def hand_out(address: int, size: int) -> None:
+def hand_out(address: int, size: int, stream: object = None) -> None:
     """Say that the pool gives the `size` bytes at `address` to somebody. Its last user may use them no more.
 
     Being handed out takes no time and waits for nothing. What counts is that work which uses the bytes from now on is
     ordered behind the work that used them before.
+
+    `stream` is the one whose order the pool relies on: it gives the bytes to that stream's next user without a wait.
+    The report names it; it makes no order. Streams are handles, or objects of CUDA's bindings, PyTorch, CuPy or any
+    library with `__cuda_stream__`; 0 is the default stream.
     """
     heard = listener()
     if heard is not None:
-        heard.hand_out(address, size)
+        heard.hand_out(address, size, number_of(stream))
 
 
-def take_back(address: int) -> None:
-    """Say that the pool has the block at `address` again, the address that was handed out."""
+def take_back(address: int, stream: object = None) -> None:
+    """Say that the pool has the block at `address` again, the address that was handed out; in the order of `stream`."""
     heard = listener()
     if heard is not None:
-        heard.take_back(address)
+        heard.take_back(address, number_of(stream))
+
+
+def record_stream(address: int, stream: object) -> None:
+    """Say that what was issued to `stream` until now uses the block at `address` too, whoever can see that it does.
+
+    The pool may give the bytes to work that is ordered behind it, and to no other. Where a use on that stream is seen,
+    it counts instead.
+    """
+    heard = listener()
+    if heard is not None:
+        heard.record_stream(address, number_of(stream))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from ctypes import CDLL, c_uint64
-from typing import Protocol
+from typing import Any, Protocol
 
 from streamsan.recorder.environment import INJECTION, SETTINGS
 from streamsan.sim import active
@@ -14,11 +15,14 @@ from streamsan.sim import active
 class Listener(Protocol):
     """Hears of the blocks of pools."""
 
-    def hand_out(self, address: int, size: int) -> None:
-        """Hear that `size` bytes at an address have a new owner."""
+    def hand_out(self, address: int, size: int, stream: int) -> None:
+        """Hear that `size` bytes at an address have a new owner, in the order of a stream; 0: in none."""
 
-    def take_back(self, address: int) -> None:
-        """Hear that the block at an address is the pool's again."""
+    def take_back(self, address: int, stream: int) -> None:
+        """Hear that the block at an address is the pool's again, in the order of a stream; 0: in none."""
+
+    def record_stream(self, address: int, stream: int) -> None:
+        """Hear that what was issued to a stream until now uses the block at an address."""
 
 
 def listener() -> Listener | None:
@@ -33,17 +37,16 @@ class _Recorder:
     """The recorder, which the driver has loaded."""
 
     def __init__(self, library: CDLL) -> None:
-        self._hand_out = library.streamsan_pool_hand_out_1
-        self._take_back = library.streamsan_pool_take_back_1
-        self._hand_out.argtypes = (c_uint64, c_uint64)
-        self._take_back.argtypes = (c_uint64,)
-        self._hand_out.restype = self._take_back.restype = None
+        self.hand_out = _procedure(library.streamsan_pool_hand_out_2, 3)
+        self.take_back = _procedure(library.streamsan_pool_take_back_2, 2)
+        self.record_stream = _procedure(library.streamsan_pool_record_stream_2, 2)
 
-    def hand_out(self, address: int, size: int) -> None:
-        self._hand_out(address, size)
 
-    def take_back(self, address: int) -> None:
-        self._take_back(address)
+def _procedure(function: Any, numbers: int) -> Callable[..., None]:
+    """Return a function of a library as one that takes so many numbers and returns nothing."""
+    function.argtypes = (c_uint64,) * numbers
+    function.restype = None
+    return function  # type: ignore[no-any-return]
 
 
 def _recorder() -> _Recorder | None:

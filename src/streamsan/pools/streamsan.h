@@ -13,6 +13,9 @@
  *         put(block);
  *     }
  *
+ * A pool that has a stream for each block says it, with streamsan_hand_out_on and streamsan_take_back_on. What it is told by its
+ * users, that another stream uses a block as well, it passes on with streamsan_record_stream.
+ *
  * `streamsan run` hears the calls; else they do nothing, and cost a load and a branch. There is nothing to link but, with a C
  * library older than glibc 2.34, libdl.
  */
@@ -28,8 +31,9 @@
 extern "C" {
 #endif
 
-typedef void (*streamsan_hand_out_function)(uint64_t address, uint64_t bytes);
-typedef void (*streamsan_take_back_function)(uint64_t address);
+typedef void (*streamsan_hand_out_function)(uint64_t address, uint64_t bytes, uint64_t stream);
+typedef void (*streamsan_take_back_function)(uint64_t address, uint64_t stream);
+typedef void (*streamsan_record_stream_function)(uint64_t address, uint64_t stream);
 
 /* A function of the recorder, NULL while it is not in this process: the driver loads it when CUDA is initialised. */
 static inline void* streamsan_find(const char* function) {
@@ -55,28 +59,63 @@ static inline void* streamsan_known(void** function, const char* name) {
 
 static inline streamsan_hand_out_function streamsan_hand_out_hearer(void) {
     static void* function = NULL;
-    return (streamsan_hand_out_function)streamsan_known(&function, "streamsan_pool_hand_out_1");
+    return (streamsan_hand_out_function)streamsan_known(&function, "streamsan_pool_hand_out_2");
 }
 
 static inline streamsan_take_back_function streamsan_take_back_hearer(void) {
     static void* function = NULL;
-    return (streamsan_take_back_function)streamsan_known(&function, "streamsan_pool_take_back_1");
+    return (streamsan_take_back_function)streamsan_known(&function, "streamsan_pool_take_back_2");
 }
+
+static inline streamsan_record_stream_function streamsan_record_stream_hearer(void) {
+    static void* function = NULL;
+    return (streamsan_record_stream_function)streamsan_known(&function, "streamsan_pool_record_stream_2");
+}
+
+/* A stream's number. NULL is the default stream, as this source is compiled. */
+static inline uint64_t streamsan_stream(const void* stream) {
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM) || defined(__CUDA_API_PER_THREAD_DEFAULT_STREAM)
+    return stream == NULL ? 2 : (uint64_t)(uintptr_t)stream;
+#else
+    return stream == NULL ? 1 : (uint64_t)(uintptr_t)stream;
+#endif
+}
+
+#define streamsan_address(block) ((uint64_t)(uintptr_t)(const void*)(block))
 
 /* Macros, so that the recorder is called from the pool's own line.
  *
  * The pool gives the `bytes` bytes at `block` to somebody. Its last user may use them no more. Being handed out takes no time and
  * waits for nothing: what counts is that work which uses the bytes from now on is ordered behind the work that used them before. */
-#define streamsan_hand_out(block, bytes)                                                                     \
-    (streamsan_hand_out_hearer() == NULL                                                                     \
-         ? (void)0                                                                                           \
-         : streamsan_hand_out_hearer()((uint64_t)(uintptr_t)(const void*)(block), (uint64_t)(size_t)(bytes)))
+#define streamsan_hand_out(block, bytes)          \
+    (streamsan_hand_out_hearer() == NULL          \
+         ? (void)0                                \
+         : streamsan_hand_out_hearer()(streamsan_address(block), (uint64_t)(size_t)(bytes), 0))
+
+/* The same, of a pool that relies on a stream's order: it gives the bytes to the next user of `stream` (a cudaStream_t, a CUstream)
+ * without a wait. The report names the stream. It makes no order: users of other streams have to wait. */
+#define streamsan_hand_out_on(block, bytes, stream) \
+    (streamsan_hand_out_hearer() == NULL            \
+         ? (void)0                                  \
+         : streamsan_hand_out_hearer()(streamsan_address(block), (uint64_t)(size_t)(bytes), streamsan_stream(stream)))
 
 /* The pool has the block again, the address that it handed out. */
-#define streamsan_take_back(block)         \
-    (streamsan_take_back_hearer() == NULL  \
-         ? (void)0                         \
-         : streamsan_take_back_hearer()((uint64_t)(uintptr_t)(const void*)(block)))
+#define streamsan_take_back(block) \
+    (streamsan_take_back_hearer() == NULL ? (void)0 : streamsan_take_back_hearer()(streamsan_address(block), 0))
+
+/* The same, where the block comes back in the order of a stream. */
+#define streamsan_take_back_on(block, stream) \
+    (streamsan_take_back_hearer() == NULL     \
+         ? (void)0                            \
+         : streamsan_take_back_hearer()(streamsan_address(block), streamsan_stream(stream)))
+
+/* What was issued to `stream` until now uses the block as well, also where nobody can see that it does: through a pointer in device
+ * memory, say. The pool may give the bytes to work that is ordered behind it, and to no other. Where a use on that stream is
+ * seen, it counts instead. */
+#define streamsan_record_stream(block, stream) \
+    (streamsan_record_stream_hearer() == NULL  \
+         ? (void)0                             \
+         : streamsan_record_stream_hearer()(streamsan_address(block), streamsan_stream(stream)))
 
 #ifdef __cplusplus
 }

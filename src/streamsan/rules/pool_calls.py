@@ -11,7 +11,11 @@ from streamsan.vocabulary import MemoryKind, OperationKind, RelatedRole
 
 _INTERFACE = ("streamsan", "pools", "__init__.py")
 """the file of the functions by which pools in Python speak, as a recorded stack has it"""
-_SAID = ("streamsan_hand_out", "streamsan_take_back", "streamsan.pools.hand_out", "streamsan.pools.take_back")
+_NVTX = "nvtxMem"
+"""begins the functions by which pools in C and C++ tell NVTX, which are compiled into the program from its headers"""
+_SAID = frozenset(
+    f"{by}{word}" for by in ("streamsan_", "streamsan.pools.") for word in ("hand_out", "take_back", "record_stream")
+)
 
 
 def seen_by_callers(names: Names, fact: Fact) -> Fact:
@@ -24,9 +28,14 @@ def seen_by_callers(names: Names, fact: Fact) -> Fact:
     return replace(fact, operation=_moved(names, fact.operation), related=related, allocation=allocation)
 
 
+def is_own_pools(api: str) -> bool:
+    """Tell whether what a call says was said by a pool of the program, and not by a framework's."""
+    return api in _SAID or api.startswith(_NVTX)
+
+
 def _moved(names: Names, operation: Operation) -> Operation:
-    of_pool = operation.kind in (OperationKind.ALLOC, OperationKind.FREE)
-    if not of_pool or names.apis[operation.api] not in _SAID:
+    of_pool = operation.kind in (OperationKind.ALLOC, OperationKind.FREE, OperationKind.BLOCK_STREAM)
+    if not of_pool or not is_own_pools(names.apis[operation.api]):
         return operation
     return replace(operation, site=_caller(names, operation.site))
 
@@ -34,7 +43,8 @@ def _moved(names: Names, operation: Operation) -> Operation:
 def _caller(names: Names, number: int) -> int:
     """Return the site at which the function was called that spoke for the pool; its own where that is not known."""
     site = names.site(number)
-    if PurePath(site.file).parts[-3:] == _INTERFACE and site.caller:
+    path = PurePath(site.file)
+    if (path.parts[-3:] == _INTERFACE or site.function.startswith(_NVTX)) and site.caller:
         number, site = site.caller, names.site(site.caller)
     caller = names.site(site.caller)
     return site.caller if caller.line else number

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NoReturn, Unpack
 
+from streamsan.model import pool_blocks
 from streamsan.model.call import CallDetails
 from streamsan.model.device_model import DeviceModel
 from streamsan.model.host_function_body import HostCall
-from streamsan.model.pool_blocks import hand_out, take_back
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Context
 from streamsan.model.statuses import INITIALIZATION_ERROR, SUCCESS
@@ -164,17 +164,22 @@ class Session:
                 thread.last_error = status
             return status
 
-    def hand_out(self, address: int, size: int) -> None:
+    def hand_out(self, address: int, size: int, stream: int = 0) -> None:
         """Note that a pool of the program gives the bytes at an address to somebody."""
-        with self.lock:
-            site = self.sites.here()
-            hand_out(self.model.core, self.threads.calling(site), site, "streamsan.pools.hand_out", address, size)
+        self._said(pool_blocks.hand_out, "hand_out", address, size, stream)
 
-    def take_back(self, address: int) -> None:
+    def take_back(self, address: int, stream: int = 0) -> None:
         """Note that a pool of the program has the block at an address again."""
+        self._said(pool_blocks.take_back, "take_back", address, stream)
+
+    def record_stream(self, address: int, stream: int) -> None:
+        """Note that a pool of the program was told of a stream that uses its block."""
+        self._said(pool_blocks.record_stream, "record_stream", address, stream)
+
+    def _said(self, say: Callable[..., None], name: str, *words: int) -> None:
         with self.lock:
             site = self.sites.here()
-            take_back(self.model.core, self.threads.calling(site), site, "streamsan.pools.take_back", address)
+            say(self.model.core, self.threads.calling(site), site, f"streamsan.pools.{name}", *words)
 
     def asked(self, api: str, error: int) -> None:
         """Note that the program asks what an error is called: it looks at errors (SS601)."""

@@ -101,6 +101,7 @@ REFERENCE_KINDS = frozenset(
         OperationKind.HOST_ACCESS,
         OperationKind.POINTER_LOST,
         OperationKind.ALLOC_ATTRIBUTE,
+        OperationKind.BLOCK_STREAM,
         OperationKind.OPAQUE_CALL,
         OperationKind.STREAM_MEMORY_OP,
     }

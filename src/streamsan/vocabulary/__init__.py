@@ -80,6 +80,8 @@ class OperationKind(IntEnum):
     """a pointer was inspected or advised; it must be valid; no access"""
     HOST_CLOCK = 53
     """the host thread reads a clock: work it waited for before is meant to be complete"""
+    BLOCK_STREAM = 54
+    """a pool was told that what was issued to `stream` until now uses its block at `address`; no access of its own"""
     LAUNCH = 64
     """a kernel runs on `stream`; the site's label is its name; references with modes; detail: WaitClass"""
     COPY = 65
@@ -624,7 +626,7 @@ class RelatedRole(IntEnum):
     RESET = 5
     """a reset, context destroy or exit"""
     RECORD = 6
-    """the event record"""
+    """the event record; where a pool was told of a stream"""
     DESTROY = 7
     """where the handle died"""
     CREATE = 8

@@ -642,6 +642,37 @@ PROGRAM(own_pool_right) {
     return 0;
 }
 
+/// A pool with a stream for each block, which is told of other streams; what these do with a block is not seen.
+int told_of_a_stream(bool waits) {
+    cudaStream_t s = stream(), t = stream();
+    void* segment = nullptr;
+    void* table = nullptr;
+    cudaMalloc(&segment, bytes);
+    cudaMalloc(&table, bytes);
+    streamsan_hand_out_on(segment, bytes, s);
+    LAUNCH(fill, s, segment, 1);
+    order(s, t);
+    LAUNCH(fill, t, table, 1);
+    streamsan_record_stream(segment, t);
+    streamsan_take_back_on(segment, s);
+    if (waits) order(t, s);
+    streamsan_hand_out_on(segment, bytes, s);
+    LAUNCH(fill, s, segment, 2);
+    streamsan_take_back_on(segment, s);
+    cudaDeviceSynchronize();
+    cudaFree(table);
+    cudaFree(segment);
+    cudaStreamDestroy(s);
+    cudaStreamDestroy(t);
+    return 0;
+}
+
+PROGRAM(pool_told_of_stream_wrong) {
+    return told_of_a_stream(false);  // expect: SS105
+}
+
+PROGRAM(pool_told_of_stream_right) { return told_of_a_stream(true); }
+
 PROGRAM(no_cuda_right) {
     std::puts("nothing");
     return 3;

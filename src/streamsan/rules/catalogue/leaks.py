@@ -5,6 +5,7 @@ from __future__ import annotations
 from streamsan.findings.finding import Contract, Location, Observed, Related, Severity
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case
+from streamsan.rules.pool_calls import is_own_pools
 from streamsan.rules.rule import Rule, Wording
 from streamsan.vocabulary import FactVariant, FreeClass, MemoryKind, OperationKind, RelatedRole, RuleCode
 
@@ -118,7 +119,10 @@ class Leak(Rule):
     explains_failure = False
 
     def holds(self, case: Case) -> bool:
-        """Nobody frees a managed variable: it lives as long as its module."""
+        """Nobody frees a managed variable: it lives as long as its module. What a framework's pool keeps is its own."""
+        made = case.allocation
+        if made is not None and made.kind is MemoryKind.POOL_BLOCK:
+            return is_own_pools(case.api(case.operation))
         return not case.is_managed_variable()
 
     def location(self, case: Case) -> Location:
@@ -129,6 +133,8 @@ class Leak(Rule):
         variant = case.fact.variant
         if variant is FactVariant.UNRELEASED:
             return _unreleased(case)
+        if case.allocation is not None and case.allocation.kind is MemoryKind.POOL_BLOCK:
+            return _kept_block(case)
         related: list[Related] = [*case.allocated()]
         if variant is FactVariant.LOST_SCOPE:
             related.append(case.related(RelatedRole.OTHER, end, f"the last {_way_to(case)} to it is lost here"))
@@ -164,6 +170,20 @@ def _unreleased(case: Case) -> Wording:
         related=(case.related(RelatedRole.CREATE, made, "made here"),),
         contract=case.contract("leak"),
         fix=f"after its last use: {call}",
+    )
+
+
+def _kept_block(case: Case) -> Wording:
+    """Return what is said of blocks that their pool has not got again."""
+    many, memory = case.fact.count, case.memory()
+    message = f"{memory} is never given back to its pool"
+    if many > 1:
+        message = f"{many:,} blocks that are handed out here are never given back to their pool"
+    return Wording(
+        message=message,
+        related=tuple(case.allocated()),
+        contract=case.contract("leak"),
+        fix="after its last use: give the block back",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.findings.finding import Severity
+from streamsan.findings.finding import Related, Severity
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.lifetime import event_between, short
@@ -24,6 +24,8 @@ class ReuseRacesUse(Rule):
 
     def wrong_execution(self, case: Case) -> WrongExecution | str:
         """The new owner's work overtakes the old one's."""
+        if case.first(RelatedRole.RECORD) is not None:
+            return "nobody sees which work of the stream uses the block"
         return wrong_order(case.first(RelatedRole.OTHER), case.first(RelatedRole.USE), Harm.CONFLICT)
 
     def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
@@ -38,21 +40,35 @@ class ReuseRacesUse(Rule):
         owner = case.first(RelatedRole.OWNER)
         memory = case.memory()
         reason = f"nothing orders {case.stream(new)} after {short(case, use)}"
-        related = [*case.allocated(), *(case.used(each) for each in case.all_of(RelatedRole.USE))]
+        told = case.first(RelatedRole.RECORD)
+        related = [*case.allocated(), *(_used(case, each, told) for each in case.all_of(RelatedRole.USE))]
+        if told is not None:
+            by = f"the pool was told here that what {case.stream(use)} had until then uses the block"
+            related.append(case.related(RelatedRole.RECORD, told, by))
         if release.kind is OperationKind.FREE:
             untold = f": no record_stream has told it of {case.stream(use)}" if _stream_not_told(case) else ""
-            related.append(case.related(RelatedRole.FREE, release, f"taken back here, by the pool{untold}"))
+            within = f", in the order of {case.stream(release)}" if release.stream else ""
+            related.append(case.related(RelatedRole.FREE, release, f"taken back here, by the pool{within}{untold}"))
         if owner is not None:
             related.append(case.related(RelatedRole.OWNER, owner, "the same bytes are handed out again here"))
         place = f"used here by the new owner, in the order of {case.stream(new)}: {reason}"
         related.append(case.related(RelatedRole.OTHER, new, place))
         still = f"{case.does(use)} may still be {case.verb(use)} {memory}"
+        if told is not None:
+            still = f"{case.stream(use)}, of which the pool was told, may still be using {memory}"
         return Wording(
             message=f"{still} when the pool gives its bytes to another owner",
             related=tuple(related),
             contract=case.contract("pytorch" if _is_of_torch(case) else "streams"),
             fix=event_between(case, use, new, case.line(new)),
         )
+
+
+def _used(case: Case, use: Operation, told: Operation | None) -> Related:
+    """Return the line of a use; of a stream's latest work, where the pool was told of the stream."""
+    if told is None:
+        return case.used(use)
+    return case.related(RelatedRole.USE, use, f"the latest work of {case.stream(use)} then: {case.does(use)}")
 
 
 def _new_use(case: Case) -> Operation:
