@@ -13,6 +13,8 @@ from streamsan.recorder.opencl_layer import LAYERS, with_layer
 
 INJECTION = "CUDA_INJECTION64_PATH"
 """the driver loads the library that this names when it is initialised, and calls its InitializeInjection"""
+HEAPS = "NVTX_INJECTION64_PATH"
+"""NVTX in the program loads the library that this names, and tells it of the heaps of the program's pools"""
 SETTINGS = "STREAMSAN_RECORD"
 PRELOADED = "LD_PRELOAD"
 """libraries that the loader takes before all others, so that their functions come first"""
@@ -123,6 +125,8 @@ def recording_environment(
         variables[LAYERS.encode()] = with_layer(environment, layer)
     if library:
         variables[INJECTION.encode()] = os.fsencode(library)
+        # There is one place for one tool: what the user has put there stays.
+        variables.setdefault(HEAPS.encode(), os.fsencode(library))
     if library and settings.host_accesses:
         # Ours first: its handler of faults must meet what the program asks of the C library.
         others = environment.get(PRELOADED.encode(), b"")
