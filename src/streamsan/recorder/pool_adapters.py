@@ -19,17 +19,20 @@ DRIVER_POOLS: bool = globals().get("DRIVER_POOLS", False)
 """`--pools driver`: frameworks are to take the driver's pools"""
 
 
+def _procedure(name: str, numbers: int) -> Callable[..., None]:
+    """Return a function of the recorder. The interpreter's lock is kept: the recorder never asks for it."""
+    found = getattr(ctypes.PyDLL(LIBRARY, mode=os.RTLD_NOLOAD | os.RTLD_LAZY), name)
+    found.argtypes = (ctypes.c_uint64,) * numbers
+    found.restype = None
+    return found  # type: ignore[no-any-return]
+
+
 def _attach_to_cupy(cupy: Any) -> None:
     """CuPy's pool tells by hooks, which each thread has for itself; that of the driver needs no words."""
     if DRIVER_POOLS:
         cupy.cuda.set_allocator(cupy.cuda.MemoryAsyncPool().malloc)
         return
-    # The interpreter's lock is kept: the recorder never asks for it.
-    recorder = ctypes.PyDLL(LIBRARY, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
-    hand_out, take_back = recorder.streamsan_cupy_hand_out_1, recorder.streamsan_cupy_take_back_1
-    hand_out.argtypes = (ctypes.c_uint64, ctypes.c_uint64)
-    take_back.argtypes = (ctypes.c_uint64,)
-    hand_out.restype = take_back.restype = None
+    hand_out, take_back = _procedure("streamsan_cupy_hand_out_1", 2), _procedure("streamsan_cupy_take_back_1", 1)
 
     class Blocks(cupy.cuda.MemoryHook):  # type: ignore[misc]
         """Hears of each block of CuPy's pool."""
@@ -63,7 +66,89 @@ def _in_each_thread(begin: Callable[[], object]) -> None:
     threading.Thread._bootstrap_inner = _bootstrap_inner  # type: ignore[attr-defined]
 
 
-ADAPTERS: Dict[str, Callable[[Any], None]] = {"cupy": _attach_to_cupy}  # noqa: UP006
+class _RmmPools:
+    """RMM's resources that cut blocks from larger memory: each that becomes a device's is put into one that tells.
+
+    The program meets its own ones only. Memory that it takes from a resource which is no device's is not told.
+    """
+
+    POOLS = "PoolMemoryResource", "ArenaMemoryResource", "FixedSizeMemoryResource", "BinningMemoryResource"
+
+    def __init__(self, rmm: Any) -> None:
+        self.mr = rmm.mr
+        self.hand_out, self.take_back = (
+            _procedure("streamsan_rmm_hand_out_1", 3),
+            _procedure("streamsan_rmm_take_back_1", 2),
+        )
+        self.kinds = tuple(getattr(self.mr, name) for name in self.POOLS if hasattr(self.mr, name))
+        self.told: Dict[int, Any] = {}  # noqa: UP006
+        self.own = {name: getattr(self.mr, name) for name in self.patches()}
+        current = self.own["get_current_device_resource"]()
+        if self.is_pool(current):
+            self.own["set_current_device_resource"](self.telling(current))
+        patches = self.patches()
+        patches["reinitialize"], self.own["reinitialize"] = self.reinitialize, rmm.reinitialize
+        for module in [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "rmm"]:
+            for name, patch in patches.items():
+                if getattr(module, name, None) is self.own[name]:
+                    setattr(module, name, patch)
+
+    def patches(self) -> Dict[str, Callable[..., Any]]:  # noqa: UP006
+        """Return what takes the place of RMM's functions."""
+        return {
+            "set_per_device_resource": lambda device, mr: self.own["set_per_device_resource"](device, self.telling(mr)),
+            "set_current_device_resource": lambda mr: self.own["set_current_device_resource"](self.telling(mr)),
+            "get_per_device_resource": lambda device: self.programs(self.own["get_per_device_resource"](device)),
+            "get_current_device_resource": lambda: self.programs(self.own["get_current_device_resource"]()),
+        }
+
+    def reinitialize(self, *arguments: Any, **named: Any) -> Any:
+        """Let RMM make its devices' resources anew."""
+        result = self.own["reinitialize"](*arguments, **named)
+        devices = named.get("devices", arguments[4] if len(arguments) > 4 else 0)
+        for device in [0] if devices is None else [devices] if isinstance(devices, int) else devices:
+            made = self.own["get_per_device_resource"](device)
+            self.own["set_per_device_resource"](device, self.telling(made))
+        return result
+
+    def is_pool(self, mr: Any) -> bool:
+        """Tell whether a resource, or one that it hands its requests on to, cuts blocks from larger memory."""
+        while mr is not None and not isinstance(mr, self.kinds):
+            mr = mr.get_upstream() if hasattr(mr, "get_upstream") else None
+        return mr is not None
+
+    def programs(self, mr: Any) -> Any:
+        """Return what the program made a device's resource."""
+        return self.told.get(id(mr), (mr, mr))[1]
+
+    def telling(self, mr: Any) -> Any:
+        """Return a resource that does what `mr` does and tells of it; `mr` itself where that is not needed."""
+        if id(mr) in self.told or not self.is_pool(mr):
+            return mr
+
+        def allocate(size: int, stream: Any) -> int:
+            address = int(mr.allocate(size, stream))
+            if address and size:
+                self.hand_out(address, -(-size // 256) * 256, self.number(stream))
+            return address
+
+        def deallocate(address: int, size: int, stream: Any) -> None:
+            # First: as soon as the pool has it another thread may get it.
+            if address and size:
+                self.take_back(address, self.number(stream))
+            mr.deallocate(address, size, stream)
+
+        made = self.mr.CallbackMemoryResource(allocate, deallocate)
+        self.told[id(made)] = made, mr
+        return made
+
+    @staticmethod
+    def number(stream: Any) -> int:
+        """Return a stream as traces name it."""
+        return int(stream.__cuda_stream__()[1]) or 1
+
+
+ADAPTERS: Dict[str, Callable[[Any], object]] = {"cupy": _attach_to_cupy, "rmm": _RmmPools}  # noqa: UP006
 
 
 class _Loader:
