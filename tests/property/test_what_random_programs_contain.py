@@ -19,7 +19,7 @@ NEVER = frozenset({
     "OperationKind.MALFORMED_CALL", "OperationKind.NOT_UNDERSTOOD",
     "OperationKind.POINTER_LOST", "OperationKind.PROCESS_EXIT", "OperationKind.REFERENCES", "OperationKind.ROWS",
     "OperationKind.TEXT", "OperationKind.THREAD_START", "OperationKind.GRAPH_CLONE", "OperationKind.GRAPH_TRIM",
-    "FreeClass.POOL_BLOCK", "MemoryKind.POOL_BLOCK",
+    "FreeClass.POOL_BLOCK", "MemoryKind.POOL_BLOCK", "OperationKind.BLOCK_STREAM",
     # OpenCL's: test_out_of_order_queues.py has random programs of its queues.
     "ContextKind.CL", "FreeClass.CL_RELEASE", "FreeClass.CL_SVM", "FreeClass.CL_SVM_BLOCKING", "FreeClass.CL_UNMAP",
     "HandleKind.COMMAND_BUFFER", "HandleKind.KERNEL", "HandleKind.PROGRAM", "HandleKind.SAMPLER",
