@@ -122,7 +122,12 @@ _FILE = click.Path(path_type=str)
     is_flag=True,
     help="Print a patch for what the report shows; exit with 1 if any. As JSON: the report, with each finding's edits.",
 )
-@click.option("--fix", "fix", is_flag=True, help="Write these fixes into the sources, then check them again.")
+@click.option(
+    "--fix",
+    "fix",
+    is_flag=True,
+    help="Write these fixes into the sources, then check them again (not a recording: record again).",
+)
 def check(
     paths: Sequence[str],
     compile_commands: str,
@@ -191,6 +196,10 @@ def check(
         if edited.needs_source:
             say_each([*unreadable, *edited.unreadable])
             return 2
+        if edited.recordings:
+            say_each([*unreadable, *edited.unreadable])
+            edits.say_record_again(edited)
+            return 2 if unreadable or edited.unreadable else 1 if edited.left and not exit_zero else 0
     # Edits are sought in the traces that findings come from, which stay in the processes that read them.
     processes = 1 if diff else jobs or available_cores()
     results, failed, problems = check_all(inputs, options, reporting.proofs, processes)

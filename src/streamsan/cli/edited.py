@@ -35,7 +35,9 @@ class Edited:
     notes: int = 0
     """findings for which no edits were sought, because they are notes that nobody asked for"""
     needs_source: bool = False
-    """only traces were named"""
+    """only traces were named, and none is of a Python program"""
+    recordings: bool = False
+    """only traces were named: what they say stays as it is"""
 
 
 def show(edited: Edited, notes: bool) -> bool:
@@ -78,6 +80,12 @@ def write(edited: Edited, notes: bool) -> list[Problem]:
             problems.append(Problem(edited.names[real], f"not fixed: {error}"))
     say(edited, notes, "fixed")
     return problems
+
+
+def say_record_again(edited: Edited) -> None:
+    """Say that a recording does not change with the program."""
+    if edited.after:
+        click.echo("streamsan: record the program again to see what it does now", err=True)
 
 
 def say(edited: Edited, notes: bool, word: str) -> None:

@@ -12,6 +12,7 @@ from streamsan.analysis.source_files import SOURCE_SUFFIXES, SourceOptions, unpr
 from streamsan.analysis.traces import TRACE_SUFFIX
 from streamsan.checking.defects import problem_of
 from streamsan.checking.folders import Input
+from streamsan.cli import recorded_fixing
 from streamsan.cli.edited import Edited
 from streamsan.cli.report_options import ReportOptions
 from streamsan.cli.rewriting import is_writable
@@ -60,10 +61,13 @@ class _SourceSeeker(Seeker):
         self._folders = tuple(folder.rstrip(os.sep) + os.sep for folder in folders)
 
     def run(self, inputs: Sequence[Input]) -> Edited:
-        """Check all sources, then fix one after the other."""
+        """Check all sources, then fix one after the other; then what was recorded of Python programs."""
         included: set[str] = set()
         sources = [each for each in inputs if not _is_trace(each.path)]
-        if inputs and not sources:
+        traces = [each.path for each in inputs if _is_trace(each.path)]
+        others = recorded_fixing.seek(self.edited, traces, self._options, self._reporting, self._tell)
+        self.edited.recordings = bool(inputs) and not sources
+        if inputs and not sources and len(others) == len(traces):
             self.edited.needs_source = True
             self.edited.unreadable += [Problem(each.path, NEEDS_SOURCE) for each in inputs]
         for number, each in enumerate(sources):
@@ -82,7 +86,9 @@ class _SourceSeeker(Seeker):
     def with_edits(self, checked: Checked) -> Checked:
         """Return a checked source with an edit for each finding, where there is one."""
         if _is_trace(checked.path):
-            return replace(checked, findings=tuple(without_edit(each, NEEDS_SOURCE) for each in checked.findings))
+            edited = recorded_fixing.with_edits(checked, self._tell)
+            findings = (without_edit(each, NEEDS_SOURCE) for each in checked.findings)
+            return edited if edited is not None else replace(checked, findings=tuple(findings))
         self._states[checked.path] = checked
         return super().with_edits(checked)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,7 @@ from streamsan.analysis.traces import analyse_trace
 from streamsan.cli.pattern import pattern
 from streamsan.cli.program import end_as, require_place, say_not_started
 from streamsan.cli.progress import Step, progress
-from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_problems
+from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_each, say_problems
 from streamsan.cli.size import size
 from streamsan.evidence.proofs import Proofs
 from streamsan.recorder.accesses import required_accesses
@@ -39,9 +40,12 @@ Examples:
   streamsan run -- ./pipeline --steps 10
   streamsan run -o run.sst --no-check -- python train.py
   streamsan run --error-exitcode 1 --report findings.txt -- ./tests
+  streamsan run --diff -- python train.py | git apply
 
 The program is not rebuilt, and its output is its own; so is the exit status.
 With --error-exitcode N it is N if there is a finding at warning or above.
+--diff and --fix are for programs in Python, which are not run again: an edit is tried on the recording. With --diff
+standard output is the patch, and the program's own goes to standard error.
 """
 
 
@@ -100,6 +104,8 @@ With --error-exitcode N it is N if there is a finding at warning or above.
     help="Bound the trace (500M, 2G, ...): of a long run the end is kept.",
 )
 @report_options
+@click.option("--diff", "diff", is_flag=True, help="Print a patch of the Python sources that fixes what can be fixed.")
+@click.option("--fix", "fix", is_flag=True, help="Write these fixes into the Python sources.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] COMMAND [ARGUMENTS]...")
 def run(
     output: str,
@@ -118,6 +124,8 @@ def run(
     redact: bool,
     max_size: int,
     reporting: ReportOptions,
+    diff: bool,
+    fix: bool,
     command: Sequence[str],
 ) -> int:
     """Run a program that uses CUDA or OpenCL, record it, then check what it did.
@@ -125,6 +133,7 @@ def run(
     CUDA needs its driver, and CUPTI; OpenCL a loader that takes layers (ocl-icd's, Khronos').
     """
     _require_sense(output, report_file, error_exitcode, no_check)
+    wish = _wish(diff, fix, no_check, reporting)
     try:
         library = required_library()
     except RecordingError as error:
@@ -161,11 +170,12 @@ def run(
         driver_pools=pools == "driver",
     ) as run_:
         try:
-            status = run_program(program, command, partial(run_.environment, environment))
+            own = partial(run_.environment, environment)
+            status = run_program(program, command, own, output=2 if wish.takes_output else 1)
         except OSError as error:
             return say_not_started(command[0], error)
         completing = partial(_complete, run_, source=not no_source, redaction=redaction)
-        outcome = _finish(run_, completing, command[0], unrecorded, output, reporting, report_file, no_check)
+        outcome = _finish(run_, completing, command[0], unrecorded, output, reporting, report_file, no_check, wish)
     if not outcome.written:
         return 2
     if outcome.missing and (require_recording or reporting.strict):
@@ -174,6 +184,32 @@ def run(
     if outcome.found and error_exitcode is not None:
         return error_exitcode
     return end_as(status)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What is to come of edits."""
+
+    patch: bool = False
+    """they are printed as a patch"""
+    report: bool = False
+    """they are printed with the report"""
+    fix: bool = False
+    """they are written"""
+
+    @property
+    def takes_output(self) -> bool:
+        """Whether standard output is not the program's."""
+        return self.patch or self.report
+
+
+def _wish(diff: bool, fix: bool, no_check: bool, reporting: ReportOptions) -> _Wish:
+    if diff and fix:
+        raise click.UsageError("--diff shows what --fix writes: give one of them")
+    if (diff or fix) and (no_check or not reporting.fixes):
+        other = "--no-check" if no_check else "--no-fixes"
+        raise click.UsageError(f"--{'diff' if diff else 'fix'} is about fixes, and {other} leaves them out")
+    return _Wish(diff and reporting.form == "text", diff and reporting.form != "text", fix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +251,7 @@ def _finish(
     reporting: ReportOptions,
     report_file: str,
     no_check: bool,
+    wish: _Wish,
 ) -> _Outcome:
     """Complete the trace, check it, report. `unrecorded`: why nothing can have been recorded, "" where it can."""
     omissions = run_.omissions()
@@ -236,12 +273,43 @@ def _finish(
         return _Outcome(missing=missing or _cut_short(files[0]))
     with progress() as show:
         results, problems = _check(files[0], output or os.path.basename(name), show, reporting.proofs)
+    results, failed = _edited(results, reporting, wish) if results else (results, False)
     report = reporting.report(results, problems)
     say_problems(report)
-    written = deliver(report, reporting, report_file)
+    if wish.report and not report_file:
+        sys.stdout.write(reporting.render(report, sys.stdout))
+        written = True
+    else:
+        written = (wish.patch and not report_file) or deliver(report, reporting, report_file)
+    written = written and not failed
     if not missing and problems:
         missing = problems[0].message
     return _Outcome(has_findings(report), written and bool(results), missing)
+
+
+def _edited(results: list[Checked], reporting: ReportOptions, wish: _Wish) -> tuple[list[Checked], bool]:
+    """Print edits, write them, or give them to the findings. Returns the results, and whether something went wrong."""
+    if not (wish.takes_output or wish.fix):
+        return results, False
+    # Loaded late: only who wants edits waits for what makes them.
+    from streamsan.cli import edited as edits
+    from streamsan.cli import recorded_fixing
+    from streamsan.cli.seeker import seeking
+
+    with seeking() as tell:
+        if wish.report:
+            return [recorded_fixing.with_edits(each, tell) or each for each in results], False
+        edited = edits.Edited()
+        of_python = [recorded_fixing.add_edits(edited, each, reporting, tell) for each in results]
+    if not all(of_python):
+        _say("edits of recordings are written for programs in Python: `streamsan check` edits CUDA and OpenCL sources")
+        return results, True
+    if wish.patch:
+        edits.show(edited, reporting.notes)
+        return results, False
+    problems = edits.write(edited, reporting.notes)
+    say_each(problems)
+    return results, bool(problems)
 
 
 def _cut_short(path: str) -> str:
