@@ -45,18 +45,18 @@ def hand_out(address: int, size: int, stream: object = None) -> None:
 
     `stream` is the one whose order the pool relies on: it gives the bytes to that stream's next user without a wait.
     The report names it; it makes no order. Streams are handles, or objects of CUDA's bindings, PyTorch, CuPy or any
-    library with `__cuda_stream__`; 0 is the default stream.
+    library with `__cuda_stream__`; 0 is the default stream, None is none.
     """
-    heard = listener()
+    number, heard = number_of(stream), listener()
     if heard is not None:
-        heard.hand_out(address, size, number_of(stream))
+        heard.hand_out(address, size, number)
 
 
 def take_back(address: int, stream: object = None) -> None:
     """Say that the pool has the block at `address` again, the address that was handed out; in the order of `stream`."""
-    heard = listener()
+    number, heard = number_of(stream), listener()
     if heard is not None:
-        heard.take_back(address, number_of(stream))
+        heard.take_back(address, number)
 
 
 def record_stream(address: int, stream: object) -> None:
@@ -65,6 +65,6 @@ def record_stream(address: int, stream: object) -> None:
     The pool may give the bytes to work that is ordered behind it, and to no other. Where a use on that stream is seen,
     it counts instead.
     """
-    heard = listener()
-    if heard is not None:
-        heard.record_stream(address, number_of(stream))
+    number, heard = number_of(stream), listener()
+    if heard is not None and number:
+        heard.record_stream(address, number)
