@@ -27,6 +27,14 @@ def get_memory_hooks():
     return local.hooks
 
 
+class CurrentStream:
+    ptr = property(lambda self: getattr(local, "stream", 0))
+
+
+def get_current_stream():
+    return CurrentStream()
+
+
 class MemoryHook:
     name = "MemoryHook"
 
@@ -205,6 +213,8 @@ def test_a_block_of_cupy_that_another_stream_still_uses(
     ran = run(fake_device, tmp_path, packages, what)
     assert (ran.status, ran.errors) == (0, "")
     assert ran.loud == SS105, ran.report["findings"]
+    (finding,) = [each for each in ran.report["findings"] if each["code"] == "SS105"]
+    assert "by a pool, for stream" in next(each["message"] for each in finding["related"] if each["role"] == "alloc")
 
 
 @pytest.mark.parametrize("what", ["right", "late-right"])

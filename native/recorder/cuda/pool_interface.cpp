@@ -1,6 +1,5 @@
 // What pools inside the program call, found by name in the library that the driver has loaded: streamsan.h for C and
-// C++, streamsan.pools for Python. A number in a name is the version of the interface: what was built with an older
-// header calls the older one.
+// C++, streamsan.pools for Python. A number in a name is the version of the interface.
 #include <cstdint>
 
 #include "recorder/cuda/announced_blocks.hpp"
@@ -21,28 +20,22 @@ PoolWord rmm_takes_back{"rmm.mr.DeviceMemoryResource.deallocate"};
 
 #define STREAMSAN_FOR_POOLS extern "C" __attribute__((visibility("default")))
 
-STREAMSAN_FOR_POOLS void streamsan_pool_hand_out_1(std::uint64_t address, std::uint64_t size) {
-    block_handed_out(hand_out, address, size, 0);
-}
-
-STREAMSAN_FOR_POOLS void streamsan_pool_take_back_1(std::uint64_t address) { block_taken_back(take_back, address, 0); }
-
 // A stream as CUDA names it, but 0 is none: the default stream is 1, that of each thread 2.
-STREAMSAN_FOR_POOLS void streamsan_pool_hand_out_2(std::uint64_t address, std::uint64_t size, std::uint64_t stream) {
+STREAMSAN_FOR_POOLS void streamsan_pool_hand_out_1(std::uint64_t address, std::uint64_t size, std::uint64_t stream) {
     block_handed_out(hand_out, address, size, stream);
 }
 
-STREAMSAN_FOR_POOLS void streamsan_pool_take_back_2(std::uint64_t address, std::uint64_t stream) {
+STREAMSAN_FOR_POOLS void streamsan_pool_take_back_1(std::uint64_t address, std::uint64_t stream) {
     block_taken_back(take_back, address, stream);
 }
 
-STREAMSAN_FOR_POOLS void streamsan_pool_record_stream_2(std::uint64_t address, std::uint64_t stream) {
+STREAMSAN_FOR_POOLS void streamsan_pool_record_stream_1(std::uint64_t address, std::uint64_t stream) {
     if (stream != 0) block_used_on(record_stream, address, stream);
 }
 
 // recorder/pool_adapters.py
-STREAMSAN_FOR_POOLS void streamsan_cupy_hand_out_1(std::uint64_t address, std::uint64_t size) {
-    block_handed_out(cupy_hands_out, address, size, 0);
+STREAMSAN_FOR_POOLS void streamsan_cupy_hand_out_1(std::uint64_t address, std::uint64_t size, std::uint64_t stream) {
+    block_handed_out(cupy_hands_out, address, size, stream);
 }
 
 STREAMSAN_FOR_POOLS void streamsan_cupy_take_back_1(std::uint64_t address) {

@@ -37,9 +37,9 @@ class _Recorder:
     """The recorder, which the driver has loaded."""
 
     def __init__(self, library: CDLL) -> None:
-        self.hand_out = _procedure(library.streamsan_pool_hand_out_2, 3)
-        self.take_back = _procedure(library.streamsan_pool_take_back_2, 2)
-        self.record_stream = _procedure(library.streamsan_pool_record_stream_2, 2)
+        self.hand_out = _procedure(library.streamsan_pool_hand_out_1, 3)
+        self.take_back = _procedure(library.streamsan_pool_take_back_1, 2)
+        self.record_stream = _procedure(library.streamsan_pool_record_stream_1, 2)
 
 
 def _procedure(function: Any, numbers: int) -> Callable[..., None]:

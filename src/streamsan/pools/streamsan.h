@@ -59,17 +59,17 @@ static inline void* streamsan_known(void** function, const char* name) {
 
 static inline streamsan_hand_out_function streamsan_hand_out_hearer(void) {
     static void* function = NULL;
-    return (streamsan_hand_out_function)streamsan_known(&function, "streamsan_pool_hand_out_2");
+    return (streamsan_hand_out_function)streamsan_known(&function, "streamsan_pool_hand_out_1");
 }
 
 static inline streamsan_take_back_function streamsan_take_back_hearer(void) {
     static void* function = NULL;
-    return (streamsan_take_back_function)streamsan_known(&function, "streamsan_pool_take_back_2");
+    return (streamsan_take_back_function)streamsan_known(&function, "streamsan_pool_take_back_1");
 }
 
 static inline streamsan_record_stream_function streamsan_record_stream_hearer(void) {
     static void* function = NULL;
-    return (streamsan_record_stream_function)streamsan_known(&function, "streamsan_pool_record_stream_2");
+    return (streamsan_record_stream_function)streamsan_known(&function, "streamsan_pool_record_stream_1");
 }
 
 /* A stream's number. NULL is the default stream, as this source is compiled. */

@@ -32,7 +32,7 @@ def _attach_to_cupy(cupy: Any) -> None:
     if DRIVER_POOLS:
         cupy.cuda.set_allocator(cupy.cuda.MemoryAsyncPool().malloc)
         return
-    hand_out, take_back = _procedure("streamsan_cupy_hand_out_1", 2), _procedure("streamsan_cupy_take_back_1", 1)
+    hand_out, take_back = _procedure("streamsan_cupy_hand_out_1", 3), _procedure("streamsan_cupy_take_back_1", 1)
 
     class Blocks(cupy.cuda.MemoryHook):  # type: ignore[misc]
         """Hears of each block of CuPy's pool."""
@@ -40,9 +40,9 @@ def _attach_to_cupy(cupy: Any) -> None:
         name = "streamsan"
 
         def malloc_postprocess(self, mem_ptr: int = 0, mem_size: int = 0, **_others: Any) -> None:
-            """A block has an owner."""
+            """A block has an owner. The pool took it from those of the thread's current stream."""
             if mem_ptr and mem_size:
-                hand_out(mem_ptr, mem_size)
+                hand_out(mem_ptr, mem_size, cupy.cuda.get_current_stream().ptr or 1)
 
         def free_preprocess(self, mem_ptr: int = 0, **_others: Any) -> None:
             """It is about to be the pool's again."""
