@@ -121,10 +121,11 @@ class WaitsRemoved:
     def words(self, case: Case) -> str:
         if has_wait_lists(case) and all(wait.kind is OperationKind.STREAM_WAIT_EVENT for wait in self.waits):
             return "; ".join(case.phrase("out_of_wait_list", later=command_of(case, wait, None)) for wait in self.waits)
-        return "; ".join(
+        words = (
             f"remove line {case.line(wait)} ({case.call(wait)})" if case.line(wait) else f"remove {case.call(wait)}"
             for wait in self.waits
         )
+        return "; ".join(dict.fromkeys(words))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from streamsan.evidence.fix.wait_lists import blocking, command_of, has_wait_lis
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.lifetime import short
+from streamsan.rules.torch_words import SYNCHRONIZE, host_waits, is_of_torch, stream_waits, torch_stream
 from streamsan.vocabulary import NodeKind, OperationKind, SlotFlag, WaitClass
 
 BODIES = (OperationKind.GRAPH_INSTANTIATE, OperationKind.GRAPH_UPDATE)
@@ -84,6 +85,8 @@ class EventBetween:
     def words(self, case: Case) -> str:
         if has_wait_lists(case):
             return in_wait_list(case, self.earlier, self.later)
+        if is_of_torch(case):
+            return self._of_torch(case)
         calls = Calls.of(case, self.earlier)
         runs, waits = case.stream_argument(self.earlier), case.stream_argument(self.later)
         record, wait = f"{calls.record}(event, {runs});", f"{calls.stream_wait}({waits}, event, 0);"
@@ -92,6 +95,15 @@ class EventBetween:
             return f"{where}: {record} {wait}"
         after = behind(case, self.earlier, self.later)
         return f"{after}: {record} {wait}" if self.place is Place.EARLIER else f"{after}: {record} {where}: {wait}"
+
+    def _of_torch(self, case: Case) -> str:
+        where = before(case, self.later, self.earlier, case.call(self.later))
+        after = behind(case, self.earlier, self.later)
+        if self.place is Place.APART:
+            record = f"event = {torch_stream(case, self.earlier)}.record_event()"
+            return f"{after}: {record}; {where}: {torch_stream(case, self.later)}.wait_event(event)"
+        place = where if self.place is Place.LATER else after
+        return f"{place}: {stream_waits(case, self.earlier, self.later)}"
 
 
 @dataclass(frozen=True)
@@ -139,6 +151,8 @@ class HostWaitsForStream:
     def words(self, case: Case) -> str:
         call = Calls.of(case, self.earlier).stream_sync
         where = before(case, self.later, self.earlier, case.call(self.later))
+        if is_of_torch(case):
+            return f"{where}: {host_waits(case, self.earlier)}"
         return f"{where}: {call}({case.stream_argument(self.earlier)});"
 
 
@@ -168,6 +182,9 @@ class HostWaitsForEvent:
         calls = Calls.of(case, self.earlier)
         runs = case.stream_argument(self.earlier)
         where = before(case, self.later, self.earlier, case.call(self.later))
+        if is_of_torch(case):
+            record = f"event = {torch_stream(case, self.earlier)}.record_event()"
+            return f"{behind(case, self.earlier, self.later)}: {record}; {where}: event.synchronize()"
         record = f"{behind(case, self.earlier, self.later)}: {calls.record}(event, {runs});"
         return f"{record} {where}: {calls.event_wait}(event);"
 
@@ -191,7 +208,7 @@ class HostWaitsForAll:
     def words(self, case: Case) -> str:
         at_end = self.later.kind in (OperationKind.PROCESS_EXIT, OperationKind.MAIN_END)
         where = "before the end of main" if at_end else case.before(self.later, case.call(self.later))
-        return f"{where}: {Calls.of(case, self.later).device_sync}();"
+        return f"{where}: {SYNCHRONIZE if is_of_torch(case) else f'{Calls.of(case, self.later).device_sync}();'}"
 
 
 @dataclass(frozen=True)

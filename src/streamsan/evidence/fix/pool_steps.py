@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
-from streamsan.evidence.fix.named_lines import before
 from streamsan.evidence.fix.steps import pairs
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
+from streamsan.rules.torch_words import torch_stream
 from streamsan.vocabulary import MemoryKind, OperationKind
 
 
@@ -46,10 +46,11 @@ class StreamTold:
     def words(self, case: Case) -> str:
         made = case.allocation_location()
         tensor = f"<the tensor of line {made.line}>" if made is not None and made.line else "<the tensor>"
-        stream = case.stream_argument(self.use)
-        if stream == case.phrase("default_stream"):
-            stream = "torch.cuda.default_stream()"
-        return f"{before(case, self.release, self.use, 'it is dropped')}: {tensor}.record_stream({stream})"
+        stream = torch_stream(case, self.use)
+        # The pool may be told at any time while the tensor lives: where it is used it has a name.
+        line = case.line(self.use)
+        where = f"after line {line}" if line else f"after {case.does(self.use)}"
+        return f"{where}: {tensor}.record_stream({stream})"
 
 
 def _handed_out_again(trace: EditableTrace, release: int) -> int | None:

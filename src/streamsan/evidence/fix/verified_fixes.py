@@ -6,7 +6,7 @@ of `candidates` is shown. A finding without a verified fix says why it has none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -225,4 +225,17 @@ def _words(steps: Sequence[Step], case: Case) -> str:
         # What has been moved is not at its line any more.
         line = line_beside(case, steps[0].free, steps[0].last)
         words[1:] = [each.replace(f"before line {line}:", "before it:") for each in words[1:]]
-    return "; ".join(words)
+    return "; ".join(_each_place_once(words))
+
+
+def _each_place_once(words: Sequence[str]) -> Iterator[str]:
+    """Yield words of steps; one at the place of the step before it does not name that again, nor say the same."""
+    place, said = "", set()
+    for each in words:
+        where, colon, what = each.partition(": ")
+        if each in said:
+            continue
+        said.add(each)
+        yield what if colon and where == place else each
+        # Words that name a second place end there.
+        place = where if colon and " line " in f" {where}" and ": before line" not in what else ""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from streamsan.findings.finding import Related, Severity
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.lifetime import event_between, short
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
+from streamsan.rules.torch_words import is_of_torch, stream_waits
 from streamsan.rules.wrong_execution import Harm, WrongExecution, wrong_order
 from streamsan.vocabulary import OperationKind, RelatedRole, RuleCode
 
@@ -51,6 +54,7 @@ class ReuseRacesUse(Rule):
             related.append(case.related(RelatedRole.FREE, release, f"taken back here, by the pool{within}{untold}"))
         if owner is not None:
             related.append(case.related(RelatedRole.OWNER, owner, "the same bytes are handed out again here"))
+        related += _streams_made(case, (use, new))
         place = f"used here by the new owner, in the order of {case.stream(new)}: {reason}"
         related.append(case.related(RelatedRole.OTHER, new, place))
         still = f"{case.does(use)} may still be {case.verb(use)} {memory}"
@@ -59,8 +63,8 @@ class ReuseRacesUse(Rule):
         return Wording(
             message=f"{still} when the pool gives its bytes to another owner",
             related=tuple(related),
-            contract=case.contract("pytorch" if _is_of_torch(case) else "streams"),
-            fix=event_between(case, use, new, case.line(new)),
+            contract=case.contract("pytorch" if is_of_torch(case) else "streams"),
+            fix=_order(case, use, new),
         )
 
 
@@ -71,20 +75,37 @@ def _used(case: Case, use: Operation, told: Operation | None) -> Related:
     return case.related(RelatedRole.USE, use, f"the latest work of {case.stream(use)} then: {case.does(use)}")
 
 
+def _streams_made(case: Case, operations: Iterable[Operation | None]) -> list[Related]:
+    """Return the lines where the streams of operations were made, as far as known."""
+    found: dict[int, Related] = {}
+    for operation in operations:
+        if operation is None or operation.stream_assumed or not operation.stream_site:
+            continue
+        site = case.names.site(operation.stream_site)
+        if site.line and operation.stream not in found:
+            # PyTorch makes a number of streams at the first one, and hands them out in turn.
+            among = ", among those that PyTorch hands out in turn" if is_of_torch(case) else ""
+            words = f"{case.stream(operation)} is made here{among}"
+            found[operation.stream] = Related(RelatedRole.CREATE.name.lower(), site.file, site.line, words)
+    return list(found.values())
+
+
+def _order(case: Case, use: Operation | None, new: Operation) -> str:
+    """Return the fix that lets the new owner's work wait."""
+    line = case.line(new)
+    if is_of_torch(case) and line:
+        return f"before line {line}: {stream_waits(case, use, new)}"
+    return event_between(case, use, new, line)
+
+
 def _new_use(case: Case) -> Operation:
     found = case.first(RelatedRole.OTHER)
     return case.operation if found is None else found
 
 
-def _is_of_torch(case: Case) -> bool:
-    """Tell whether the block is one of PyTorch's caching allocator's."""
-    made = case.first(RelatedRole.ALLOC)
-    return made is not None and case.api(made).startswith("CUDACachingAllocator::")
-
-
 def _stream_not_told(case: Case) -> bool:
     """Tell whether a use was on another stream than the one of the block, of which PyTorch's pool could be told."""
     made, use = case.first(RelatedRole.ALLOC), case.first(RelatedRole.USE)
-    if made is None or use is None or case.operation.kind is not OperationKind.FREE or not _is_of_torch(case):
+    if made is None or use is None or case.operation.kind is not OperationKind.FREE or not is_of_torch(case):
         return False
     return bool(made.stream) and bool(use.stream) and made.stream != use.stream
