@@ -90,7 +90,12 @@ void Engine::add_uses(Process& process, const Allocation& allocation, PoolBlock&
 }
 
 void Engine::block_stream(const Slot& slot, Thread& thread, Process& process, Operation& operation) {
-    Stream* const stream = stream_of(slot.stream, thread, process, operation);
+    // It is no call of CUDA: one that names a stream which is not there says nothing.
+    if (slot.stream > per_thread_handle) {
+        const std::uint32_t known = process.streams.find(slot.stream);
+        if (known == none || stale(*streams_[known])) return;
+    }
+    const Stream* const stream = stream_of(slot.stream, thread, process, operation);
     if (stream == nullptr || !stream->has_work) return;
     const std::uint32_t index = process.allocations.block_containing(slot.address);
     if (index == none || process.allocations[index].base != slot.address) return;

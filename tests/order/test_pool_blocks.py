@@ -471,6 +471,16 @@ def test_a_pool_is_told_of_streams_that_have_nothing_to_do() -> None:
     assert p.found() == []
 
 
+def test_a_pool_is_told_of_a_stream_that_is_gone() -> None:
+    p, _ = told_program()
+    p.op(Kind.STREAM_DESTROY, object=T)
+    told(p, T)
+    take_back(p)
+    hand_out(p)
+    p.launch(S, A)
+    assert p.found() == []
+
+
 def test_what_was_told_goes_with_the_block_to_its_parts() -> None:
     p, _ = told_program()
     told(p, T)
