@@ -83,9 +83,10 @@ class _RmmPools:
         self.kinds = tuple(getattr(self.mr, name) for name in self.POOLS if hasattr(self.mr, name))
         self.told: Dict[int, Any] = {}  # noqa: UP006
         self.own = {name: getattr(self.mr, name) for name in self.patches()}
-        current = self.own["get_current_device_resource"]()
-        if self.is_pool(current):
-            self.own["set_current_device_resource"](self.telling(current))
+        with suppress(Exception):  # where there is no device
+            current = self.own["get_current_device_resource"]()
+            if self.is_pool(current):
+                self.own["set_current_device_resource"](self.telling(current))
         patches = self.patches()
         patches["reinitialize"], self.own["reinitialize"] = self.reinitialize, rmm.reinitialize
         for module in [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "rmm"]:
