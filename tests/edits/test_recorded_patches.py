@@ -23,6 +23,13 @@ ADDED = {
     "ss105_prefetch": (24, "            batch.record_stream(torch.cuda.current_stream())"),
 }
 """the line behind which a patch puts a line"""
+OTHERS = {
+    "ss109_bindings_counter_reset": (70, "        ok(driver.cuStreamWaitEvent(self.reset, self.tallied, 0))"),
+    "ss109_bindings_frame_halves": (65, "        check(runtime.cudaStreamWaitEvent(self.download, self.filled, 0))"),
+    "ss108_cupy_pinned_spectra": (52, "        self.stream.synchronize()"),
+    "ss108_torch_pinned_loader": (45, "            self.copy_stream.synchronize()"),
+}
+"""the same of programs that were recorded with what their kernels touch"""
 AS_THE_TWIN = ("ss105_offload", "ss105_prefetch")
 """programs whose right twin does the same; that of the other one lets the next owner wait"""
 
@@ -59,6 +66,20 @@ def test_a_patch_puts_one_line_in(name: str, folder: Path, capsys: pytest.Captur
     err = capsys.readouterr().err
     assert "verified on the recording's order; the program was not run again" in err
     assert "record the program again" in err
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_patch_writes_waits_as_the_framework_does(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "tests" / "litmus" / "recorded"
+    folder.mkdir(parents=True)
+    program = Path(shutil.copy(TESTS / "litmus" / "recorded" / f"{name}.wrong.py", folder))
+    monkeypatch.chdir(tmp_path)
+    before = program.read_text().split("\n")
+    trace = str(TESTS / "traces" / "accesses" / f"{name}.wrong.both.sst")
+    roots = f"{RECORDED}={tmp_path}"
+    main(["check", "--jobs", "1", "--source-root", roots, "--select", name[:5].upper(), "--fix", trace])
+    line, text = OTHERS[name]
+    assert program.read_text().split("\n") == [*before[:line], text, *before[line:]]
 
 
 @pytest.mark.parametrize("name", AS_THE_TWIN)

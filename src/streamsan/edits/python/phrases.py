@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from streamsan.edits.language import Code
 from streamsan.edits.python.calls import module_of
 from streamsan.edits.python.checks import Checks
 from streamsan.edits.python.imports import Import, defined_at_top, imports_of, longer_import, new_import
-from streamsan.edits.python.names import Names
 from streamsan.edits.python.places import PythonPlace
 from streamsan.evidence.fix.steps import Calls
 from streamsan.findings.finding import Edit
@@ -19,10 +19,17 @@ USUAL = {"runtime": ("cudart", "runtime"), "driver": ("driver", "cu")}
 """names for a module of cuda.bindings, where one has to be imported"""
 
 
+class Modules(Protocol):
+    """Knows what a frame could name."""
+
+    def modules(self, row: int, level: int) -> dict[str, list[str]]:
+        """Return the names of the modules of cuda.bindings: `{"runtime": ["cudart"]}`."""
+
+
 class PythonPhrases:
     """How calls are written at one place. What they need to import is in `imports` when they are made."""
 
-    def __init__(self, place: PythonPlace, names: Names, row: int, checks: Checks, apis: Sequence[str]) -> None:
+    def __init__(self, place: PythonPlace, names: Modules, row: int, checks: Checks, apis: Sequence[str]) -> None:
         self._place = place
         self._names = names
         self._row = row

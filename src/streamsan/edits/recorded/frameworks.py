@@ -1,10 +1,11 @@
-"""How PyTorch, CuPy and pyopencl write a wait."""
+"""How PyTorch, CuPy and pyopencl write a wait; which of them, or cuda.bindings, a module uses."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
 
+from streamsan.edits.python.imports import imports_of
 from streamsan.edits.python.places import PythonPlace
 from streamsan.edits.recorded.name_scopes import is_bound
 from streamsan.platforms import CUDA
@@ -58,6 +59,19 @@ CUPY = Framework(
 PYOPENCL = Framework("pyopencl", "", "", "{runs}.finish()", "", -1)
 
 
+class _Bindings(Framework):
+    """cuda.bindings: its calls are written as those around them (`streamsan.edits.python.phrases`)."""
+
+    def default_stream(self, place: PythonPlace) -> str:
+        return "0"
+
+    def name(self, place: PythonPlace) -> str:
+        return next((each.name for each in imports_of(place)), "")
+
+
+BINDINGS = _Bindings("cuda.bindings", "", "", "", "")
+
+
 def framework_of(place: PythonPlace) -> Framework | None:
     """Return the framework that a module uses: of several the one that has streams of its own."""
-    return next((each for each in (TORCH, CUPY, PYOPENCL) if each.name(place)), None)
+    return next((each for each in (TORCH, CUPY, PYOPENCL, BINDINGS) if each.name(place)), None)

@@ -216,7 +216,7 @@ class _Ground:
                 yield from commands.of(step)
             case FreeBehindUses():
                 yield from commands.of(step)
-            case EventBetween() | HostWaitsForStream() | HostWaitsForAll():
+            case WaitForRecorded() | EventBetween() | HostWaitsForStream() | HostWaitsForAll():
                 yield from orders.of(step)
 
     def _steps(self, finding: Finding, case: Case, reasons: list[str]) -> Iterator[Step]:

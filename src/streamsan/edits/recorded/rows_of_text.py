@@ -121,3 +121,23 @@ class HostWaits:
                 return False
             self.place.put(edits, row, [(OperationKind.CONTEXT_SYNCHRONIZE, site, {"object": context})])
         return bool(rows)
+
+
+@dataclass(frozen=True)
+class EventAwaited:
+    """A stream, or with 0 the host, waits for the latest record of an event of the program."""
+
+    place: CodePut
+    event: int
+    waits: int
+
+    def apply(self, edits: Edits) -> bool:
+        """Put the wait in at each row."""
+        site, rows = edits.site(), self.place.rows(edits.trace)
+        for row in rows:
+            if self.waits:
+                values = {"object": self.event, "stream": self.waits}
+                self.place.put(edits, row, [(OperationKind.STREAM_WAIT_EVENT, site, values)])
+            else:
+                self.place.put(edits, row, [(OperationKind.EVENT_SYNCHRONIZE, site, {"object": self.event})])
+        return bool(rows)

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from streamsan.edits.python.calls import may_be_repeated
+from streamsan.edits.python.calls import EVENTS, STREAMS, may_be_repeated, parameter_of
 from streamsan.edits.python.places import Function, PythonPlace, With
 from streamsan.edits.recorded.frameworks import Framework
 from streamsan.edits.recorded.name_scopes import Scope, is_bound, is_current, root_of, scope_of
@@ -63,6 +63,7 @@ class StreamNames:
         slots = self._trace.slots[self._trace.starts]
         rows = np.unique(slots[["site", "kind", "stream", "object"]])
         made: dict[int, set[int]] = {}
+        recorded: list[tuple[PythonPlace, int, int]] = []
         for site, kind, stream, handle in rows.tolist():
             frames = self._texts.frames(int(site)) if site else []
             if not frames:
@@ -70,15 +71,40 @@ class StreamNames:
             self._note_calls(frames)
             if kind == OperationKind.STREAM_CREATE:
                 made.setdefault(int(site), set()).add(int(handle))
-            elif stream:
-                for node in _named(frames[0].place, int(kind)):
-                    self._add(node, frames[0].place, int(stream))
+                continue
+            place = frames[0].place
+            if kind == OperationKind.EVENT_RECORD:
+                recorded.append((place, int(stream), int(handle)))
+            for node in _named(place, int(kind)) if stream else ():
+                self._add(node, place, int(stream))
+            for types, value in ((STREAMS, int(stream)), (EVENTS, int(handle))):
+                given = _given_to_binding(place, types) if value else None
+                if given is not None:
+                    self._add(given, place, value)
         for site, handles in made.items():
             # A framework may make many streams at once, for later.
             place = self._texts.frames(site)[0].place
             target = _target(place)
             if len(handles) == 1 and target is not None:
                 self._add(target, place, *handles)
+        for place, stream, event in recorded:
+            self._note_record(place, stream, event)
+
+    def _note_record(self, place: PythonPlace, stream: int, event: int) -> None:
+        """Note the names of `event.record(stream)`, and of CuPy's `stream.record(event)`, which looks the same."""
+        call = place.call
+        if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr != "record" or not call.args:
+            return
+        receiver, given = call.func.value, call.args[0]
+        if _imports(place, "torch") or self._is_known(given, place, stream):
+            self._add(given, place, stream)
+            self._add(receiver, place, event)
+        elif self._is_known(receiver, place, stream):
+            self._add(given, place, event)
+
+    def _is_known(self, node: ast.expr, place: PythonPlace, handle: int) -> bool:
+        scope = scope_of(ast.unparse(node), node, place.path)
+        return scope is not None and self._known.get(scope) == {handle}
 
     def _note_calls(self, frames: list[Frame]) -> None:
         for frame in frames:
@@ -146,7 +172,7 @@ def _named(place: PythonPlace, kind: int) -> Iterator[ast.expr]:
     receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
     first = call.args[0] if call.args else None
     match kind, name:
-        case (OperationKind.EVENT_RECORD, "wait_stream" | "record") | (OperationKind.STREAM_WAIT_EVENT, "wait"):
+        case (OperationKind.EVENT_RECORD, "wait_stream") | (OperationKind.STREAM_WAIT_EVENT, "wait"):
             if first is not None:
                 yield first
         case (OperationKind.STREAM_WAIT_EVENT, "wait_stream" | "wait_event"):
@@ -178,17 +204,35 @@ def _imports(place: PythonPlace, module: str) -> bool:
     )
 
 
+def _given_to_binding(place: PythonPlace, types: tuple[str, ...]) -> ast.expr | None:
+    """Return the argument of one of these types of a call of cuda.bindings."""
+    call = place.call
+    name = _name_of(call.func) if call is not None else ""
+    if call is None or not name.startswith("cu") or "Create" in name:
+        return None
+    position = parameter_of(name, *types)
+    if position is None or any(isinstance(each, ast.Starred) for each in call.args):
+        return None
+    return call.args[position] if position < len(call.args) else None
+
+
+def _name_of(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
 def _target(place: PythonPlace) -> ast.expr | None:
-    """Return the variable that takes what the call at a place makes."""
+    """Return the variable that takes what the call at a place makes: the last, where a status comes before it."""
     statement = place.statement
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
     target, value = statement.targets[0], statement.value
-    if value is place.node:
-        return target
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         return next((one for one, other in zip(target.elts, value.elts, strict=True) if other is place.node), None)
-    return None
+    while value is not place.node and isinstance(value, ast.Call) and len(value.args) == 1:
+        value = value.args[0]  # `check(cudaStreamCreate())`
+    if value is not place.node:
+        return None
+    return target.elts[-1] if isinstance(target, ast.Tuple) and target.elts else target
 
 
 def parameters_of(inner: PythonPlace, outer: PythonPlace) -> Iterator[tuple[ast.expr, ast.expr]]:
