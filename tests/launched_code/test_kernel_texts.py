@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 from launched_traces import Recorded, codes, name_of, references
@@ -79,6 +81,40 @@ def test_with_an_offset_nobody_knows_that_the_first_element_is_touched(
     r.launch(r.stream(1), r.shape("step", 0, 1), more, data)
     r.launch(r.stream(2), r.shape("step", 0, 1, arguments=offset, not_told=not_told), more, data)
     assert [each for each in codes(r.check()) if "proven" in each] == []
+
+
+def numbers(*given: tuple[int, int, int]) -> bytes:
+    """An argument buffer: of each argument its index, how many bytes it has, and its value."""
+    return bytes(24) + b"".join(struct.pack("<IIQ", *each) for each in given)
+
+
+@pytest.mark.parametrize(
+    ("items", "n", "size"),
+    [(100, 64, 256), (32, 64, 128), (64, 0xFFFFFFFF, 0)],  # the last is -1: nothing is written
+)
+def test_how_far_a_launch_reaches_follows_from_its_numbers(items: int, n: int, size: int, tmp_path: Path) -> None:
+    r = recorded(tmp_path)
+    given = {"grid": (items, 1, 1), "block": (0, 0, 0), "arguments": numbers((2, 4, n))}
+    r.launch(1, r.shape("step", 0, 1, **given), 0x1000, 0x2000)  # type: ignore[arg-type]
+    (step,) = references(r)
+    assert [each.size for each in step] == [size, size]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"grid": (0, 0, 0), "arguments": numbers((2, 4, 64))},  # how many work-items is not known
+        {"grid": (64, 1, 1), "arguments": numbers((2, 8, 64))},  # of another size than the parameter's
+        {"grid": (64, 1, 1), "arguments": numbers((1, 0, 0), (0, 0, 0), (2, 4, 64))},  # parts of a buffer
+        {"grid": (64, 1, 1), "arguments": numbers((2, 4, 64)), "not_told": (ByteRun(0, 24),)},
+        {"grid": (64, 1, 1), "arguments": numbers((2, 4, 64), (1 << 31, 4, 7))[:-20]},
+    ],
+)
+def test_what_is_not_known_of_a_launch_is_not_guessed(given: dict[str, Any], tmp_path: Path) -> None:
+    r = recorded(tmp_path)
+    r.launch(1, r.shape("step", 0, 1, **given), 0x1000, 0x2000)
+    (step,) = references(r)
+    assert [each.size for each in step] == [0, 0]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,10 @@ static const char *const source =
     "__kernel void sum(__global const float *from, __global float *to) {\n"
     "    to[get_global_id(0)] += from[get_global_id(0)];\n"
     "}\n"
+    "__kernel void scale(__global float *data, uint first, const int n) {\n"
+    "    const int i = get_global_id(0);\n"
+    "    if (i < n) data[first + i] *= 2;\n"
+    "}\n"
     "__kernel void shade(write_only image2d_t to) {\n"
     "    write_imagef(to, (int2)(get_global_id(0), get_global_id(1)), (float4)(1));\n"
     "}\n"
@@ -232,6 +236,55 @@ PROGRAM(kernels_that_read_the_same_right) {
     clReleaseMemObject(from);
     clReleaseMemObject(to);
     clReleaseMemObject(too);
+}
+
+// How far a kernel reaches follows from the numbers that it holds: as many as a part has.
+static void enqueue_scale(cl_command_queue on, cl_mem data, cl_uint first, cl_int n) {
+    cl_int status;
+    cl_kernel scale = clCreateKernel(program, "scale", &status);
+    clSetKernelArg(scale, 0, sizeof data, &data);
+    clSetKernelArg(scale, 1, sizeof first, &first);
+    clSetKernelArg(scale, 2, sizeof n, &n);
+    clEnqueueNDRangeKernel(on, scale, 1, NULL, &count, NULL, 0, NULL, NULL);
+    clReleaseKernel(scale);
+}
+
+PROGRAM(kernels_with_numbers_on_halves_right) {
+    cl_mem data = buffer();
+    enqueue_scale(queue, data, 0, COUNT / 2);
+    enqueue_scale(other, data, COUNT / 2, COUNT / 2);
+    clFinish(queue);
+    clFinish(other);
+    clReleaseMemObject(data);
+}
+
+PROGRAM(kernels_with_sizes_on_halves_wrong) {
+    cl_mem data = buffer();
+    const size_t half = COUNT / 2, before = half - 1;
+    clSetKernelArg(add, 0, sizeof data, &data);
+    clEnqueueNDRangeKernel(queue, add, 1, NULL, &half, NULL, 0, NULL, NULL);
+    clEnqueueNDRangeKernel(other, add, 1, &before, &half, NULL, 0, NULL, NULL);  // expect: SS109
+    clFinish(queue);
+    clFinish(other);
+    clReleaseMemObject(data);
+}
+
+// Numbers that are other ones each time: at some point they are left out, and nothing is accused for it.
+PROGRAM(kernels_with_many_numbers_right) {
+    cl_mem data = buffer();
+    cl_int status;
+    const cl_int one = 1;
+    cl_kernel scale = clCreateKernel(program, "scale", &status);
+    clSetKernelArg(scale, 0, sizeof data, &data);
+    clSetKernelArg(scale, 2, sizeof one, &one);
+    for (cl_uint first = 0; first < 300; ++first) {
+        clSetKernelArg(scale, 1, sizeof first, &first);
+        clEnqueueNDRangeKernel(first % 2 ? queue : other, scale, 1, NULL, &count, NULL, 0, NULL, NULL);
+    }
+    clFinish(queue);
+    clFinish(other);
+    clReleaseKernel(scale);
+    clReleaseMemObject(data);
 }
 
 // Two halves of a buffer, by where the indices begin.

@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from fake_device import Ran
 from opencl_runtime import OpenclMachine, expected, program_names
+from streamsan.launched_code.program_kernels import given_numbers
 from streamsan.recorder.opencl_layer import LAYERS
+from streamsan.trace import reader
+from streamsan.trace.launch_shapes import LaunchShape
 
 QUICK = {
     "svm_free_wrong",
@@ -81,3 +85,33 @@ def test_a_program_that_only_asks_leaves_nothing(opencl_machine: OpenclMachine, 
     ran = opencl_machine.run(tmp_path, [opencl_machine.programs, "no_such_program"], "-o", "run.sst", checked=False)
     assert (ran.status, "used neither CUDA nor OpenCL" in ran.errors) == (7, True)
     assert list(tmp_path.iterdir()) == []
+
+
+def recorded_shapes(machine: OpenclMachine, folder: Path, name: str, *options: str) -> tuple[Ran, list[LaunchShape]]:
+    """Record a program; return its report, and what its kernels were launched with."""
+    ran = machine.run(folder, [machine.programs, name], "-o", str(folder / "run.sst"), *options)
+    return ran, list(reader.read(str(folder / "run.sst")).launch_shapes)[1:]
+
+
+def test_kernels_on_halves_of_a_buffer_are_not_even_noted(opencl_machine: OpenclMachine, tmp_path: Path) -> None:
+    ran, shapes = recorded_shapes(opencl_machine, tmp_path, "kernels_with_numbers_on_halves_right")
+    assert "SS109" not in {code for _, code in ran.loud | ran.notes}
+    assert [given_numbers(shape) for shape in shapes] == [
+        {1: (4, 0), 2: (4, 512)},
+        {1: (4, 512), 2: (4, 512)},
+    ]
+    assert {(shape.grid, shape.block) for shape in shapes} == {((1024, 1, 1), (0, 0, 0))}
+
+
+@pytest.mark.deep
+def test_a_redacted_trace_has_no_numbers(opencl_machine: OpenclMachine, tmp_path: Path) -> None:
+    _, shapes = recorded_shapes(opencl_machine, tmp_path, "kernels_with_numbers_on_halves_right", "--redact")
+    assert [dict(given_numbers(shape)) for shape in shapes] == [{}, {}]
+
+
+@pytest.mark.deep
+def test_numbers_that_are_others_each_time_are_left_out_in_time(opencl_machine: OpenclMachine, tmp_path: Path) -> None:
+    ran, shapes = recorded_shapes(opencl_machine, tmp_path, "kernels_with_many_numbers_right")
+    assert ran.loud == set()
+    assert len(shapes) == 65
+    assert given_numbers(shapes[-1]) == {2: (4, 1)}

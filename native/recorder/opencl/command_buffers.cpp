@@ -172,7 +172,8 @@ void kernel_command(Call& call) {
     if (!call.succeeded() || is_empty(call[global_work_size], call[work_dim])) return;
     const auto buffer = buffer_of(call[command_buffer]);
     const Word queue = call[command_queue] != 0 || buffer == nullptr ? call[command_queue] : buffer->queue;
-    HeldMemory held = held_by(call[kernel], queue, offset_at(call[global_work_offset], call[work_dim]));
+    HeldMemory held = held_by(call[kernel], queue, offset_at(call[global_work_offset], call[work_dim]),
+                              sizes_at(call[global_work_size], call[local_work_size], call[work_dim]));
     add_command(
         call, {OperationKind::LAUNCH, held.name, held.shape, std::move(held.references), std::move(held.sub_buffers)});
 }

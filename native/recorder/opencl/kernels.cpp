@@ -133,6 +133,24 @@ Reference reference_to(const MemoryInfo& memory, std::uint8_t mode) {
     return {memory.address, memory.part ? memory.size : 0, mode};
 }
 
+/// What is no memory may say how far the kernel reaches. One that is another one in each launch is left out in time:
+/// each would make a shape of its own.
+void hold_number(Word kernel, Kernel& holder, KernelArgument& argument, Word size, Word value) {
+    const bool whole = size == 1 || size == 2 || size == 4 || size == 8;
+    if (!whole || value == 0 || recorder()->settings.redact || (argument.changed && holder.shapes.crowded())) {
+        if (argument.number_bytes == 0) return;
+        argument.number_bytes = 0;
+        return kernel_changed(kernel);
+    }
+    std::uint64_t number = 0;
+    std::memcpy(&number, reinterpret_cast<const void*>(value), size);
+    if (argument.number_bytes == size && argument.number == number) return;
+    argument.changed = argument.changed || argument.number_bytes != 0;
+    argument.number_bytes = static_cast<std::uint8_t>(size);
+    argument.number = number;
+    kernel_changed(kernel);
+}
+
 /// Many programs set before each launch what was set before: that changes nothing.
 void hold(Word kernel, KernelArgument& argument, bool set, const Reference& reference, Word sub_buffer) {
     if (argument.set == set && argument.sub_buffer == sub_buffer && (!set || argument.reference == reference)) return;
@@ -149,7 +167,9 @@ void argument_set(Call& call) {
     if (found == nullptr) return;
     const std::lock_guard lock(found->mutex);
     KernelArgument* const argument = argument_of(*found, call[kernel], call[arg_index]);
-    if (argument == nullptr || argument->sort == KernelArgument::Sort::value) return;
+    if (argument == nullptr) return;
+    if (argument->sort == KernelArgument::Sort::value)
+        return hold_number(call[kernel], *found, *argument, call[arg_size], call[arg_value]);
     const Word handle = call[arg_size] == sizeof(Word) && call[arg_value] != 0 ? read_word(call[arg_value]) : 0;
     const auto memory = handle != 0 ? live().memory.find(handle) : std::nullopt;
     if (!memory) return hold(call[kernel], *argument, false, {}, 0);
@@ -193,48 +213,91 @@ std::size_t count_held(const Kernel& kernel) { return kernel.arguments.size() + 
 
 /// What a kernel holds; `put` has room for all. The shape of the launch; `on_part` is told of sub-buffers.
 template <class OnPart>
-STREAMSAN_LAUNCH_PATH std::size_t put_held(Kernel& kernel, Word queue, const GlobalOffset& offset, Reference* put,
-                                           std::uint64_t& shape, OnPart on_part) {
+STREAMSAN_LAUNCH_PATH std::size_t put_held(Kernel& kernel, Word queue, const GlobalOffset& offset,
+                                           const LaunchSizes& sizes, Reference* put, std::uint64_t& shape,
+                                           OnPart on_part) {
     std::size_t count = 0;
+    std::size_t known = 0;
     std::array<PackedPlace, 32> places;
+    std::array<ArgumentNumber, most_numbers> numbers;
     for (std::size_t index = 0; index < kernel.arguments.size(); ++index) {
         const KernelArgument& argument = kernel.arguments[index];
+        const bool has_number = argument.number_bytes != 0 || (argument.set && argument.sub_buffer != 0);
+        if (has_number && known < numbers.size())
+            numbers[known++] = {static_cast<std::uint32_t>(index), argument.number_bytes,
+                                argument.number_bytes != 0 ? argument.number : 0};
         if (!argument.set) continue;
         if (count < places.size())
             places[count] = {static_cast<std::uint16_t>(count), static_cast<std::uint16_t>(index)};
         put[count++] = argument.reference;
         if (argument.sub_buffer != 0) on_part(argument.sub_buffer);
     }
-    shape = kernel.shapes.of(kernel.name, kernel.builds, device_of(queue, kernel),
-                             std::span(places).first(std::min(count, places.size())), offset);
+    shape = kernel.shapes.of(
+        kernel.name, kernel.builds, device_of(queue, kernel),
+        {offset, sizes, std::span(places).first(std::min(count, places.size())), std::span(numbers).first(known)});
     for (const Word pointer : kernel.pointers)
         if (pointer != 0) put[count++] = {pointer, 0, static_cast<std::uint8_t>(AccessMode::OPAQUE)};
     return count;
 }
 
-/// Whether a launch is like any other of its kernel: some work-items, which are counted from 0.
-bool is_plain(const Call& call) {
+LaunchSizes sizes_of(const Call& call) {
     using namespace parameter::clEnqueueNDRangeKernel;
-    if (call.function != Function::clEnqueueNDRangeKernel) return true;  // a task is one work-item
-    return call[global_work_offset] == 0 && !is_empty(call[global_work_size], call[work_dim]);
+    if (call.function != Function::clEnqueueNDRangeKernel) return {{1, 1, 1}, {1, 1, 1}};
+    return sizes_at(call[global_work_size], call[local_work_size], call[work_dim]);
+}
+
+/// Of a launch with an offset, or in more dimensions than there are, nothing is kept.
+bool may_come_again(const Call& call) {
+    using namespace parameter::clEnqueueNDRangeKernel;
+    if (call.function != Function::clEnqueueNDRangeKernel) return true;
+    return call[global_work_offset] == 0 && static_cast<std::uint32_t>(call[work_dim]) - 1U < 3U;
+}
+
+WorkLists lists_of(const Call& call) {
+    using namespace parameter::clEnqueueNDRangeKernel;
+    WorkLists lists{};
+    if (call.function != Function::clEnqueueNDRangeKernel) return lists;
+    lists.dimensions = static_cast<std::uint32_t>(call[work_dim]);
+    lists.grouped = call[local_work_size] != 0;
+    for (std::size_t axis = 0; axis < lists.dimensions; ++axis) {
+        lists.items[axis] = read_word(call[global_work_size] + axis * sizeof(Word));
+        if (lists.grouped) lists.group[axis] = read_word(call[local_work_size] + axis * sizeof(Word));
+    }
+    return lists;
+}
+
+/// Whether a launch has the work-items of one that was kept, which are some.
+bool has_lists(const Call& call, const WorkLists& lists) {
+    using namespace parameter::clEnqueueNDRangeKernel;
+    if (call.function != Function::clEnqueueNDRangeKernel) return lists.dimensions == 0;
+    const Word items = call[global_work_size];
+    const Word group = call[local_work_size];
+    if (call[global_work_offset] != 0 || static_cast<std::uint32_t>(call[work_dim]) != lists.dimensions || items == 0 ||
+        (group != 0) != lists.grouped)
+        return false;
+    for (std::size_t axis = 0; axis < lists.dimensions; ++axis) {
+        if (read_word(items + axis * sizeof(Word)) != lists.items[axis]) return false;
+        if (group != 0 && read_word(group + axis * sizeof(Word)) != lists.group[axis]) return false;
+    }
+    return true;
 }
 
 /// Of a launch that another device or a part of a buffer would make another one, nothing is kept.
-void keep_launch(Word handle, const Kernel& kernel, std::uint32_t change, Word object, const Reference* references,
-                 std::size_t count) {
+void keep_launch(Word handle, const Kernel& kernel, std::uint32_t change, const WorkLists& lists, Word object,
+                 const Reference* references, std::size_t count) {
     const bool has_parts = std::ranges::any_of(
         kernel.arguments, [](const KernelArgument& argument) { return argument.set && argument.sub_buffer != 0; });
     if (has_parts || kernel.builds.size() > 1 || count > PreparedLaunch::most_references) return;
     PreparedLaunch& place = place_for_launch(handle);
-    place = {handle, object, change, kernel.name, static_cast<std::uint32_t>(count), {}};
+    place = {handle, object, change, kernel.name, static_cast<std::uint32_t>(count), lists, {}};
     std::copy_n(references, count, place.references.begin());
 }
 
 STREAMSAN_LAUNCH_PATH void enqueue_kernel(Call& call) {
     using namespace parameter::clEnqueueNDRangeKernel;
     write_waits(call);
-    const bool plain = is_plain(call);
-    if (const PreparedLaunch* const again = plain ? prepared_launch(call[kernel]) : nullptr; again != nullptr) {
+    if (const PreparedLaunch* const again = prepared_launch(call[kernel]);
+        again != nullptr && has_lists(call, again->lists)) {
         call.label = again->name;
         call.site = 0;  // the waits had no name
         write_entered(call, OperationKind::LAUNCH, WaitClass::NONE, queue_of(call), again->object,
@@ -242,6 +305,7 @@ STREAMSAN_LAUNCH_PATH void enqueue_kernel(Call& call) {
         return;
     }
     const std::uint32_t change = changes_of(call[kernel]);
+    const LaunchSizes sizes = sizes_of(call);
     std::uint64_t shape = 0;
     std::array<Reference, 8> few;
     std::vector<Reference> many;
@@ -264,12 +328,12 @@ STREAMSAN_LAUNCH_PATH void enqueue_kernel(Call& call) {
         Reference* const put = many.empty() ? few.data() : many.data();
         references = put;
         const GlobalOffset offset = is_range ? offset_at(call[global_work_offset], dimensions) : GlobalOffset{};
-        count = put_held(*found, queue_of(call), offset, put, shape, [&call](Word part) {
+        count = put_held(*found, queue_of(call), offset, sizes, put, shape, [&call](Word part) {
             if (live().memory.standing(part) == Standing::dead)
                 write_before(call, OperationKind::HANDLE_USE, HandleKind::SUB_BUFFER, 0, part);
         });
-        if (plain && standing == Standing::alive)
-            keep_launch(call[kernel], *found, change, shape << 32, references, count);
+        if (standing == Standing::alive && may_come_again(call))
+            keep_launch(call[kernel], *found, change, lists_of(call), shape << 32, references, count);
     }
     write_entered(call, OperationKind::LAUNCH, WaitClass::NONE, queue_of(call), shape << 32, references, count);
 }
@@ -309,14 +373,28 @@ bool is_empty(Word sizes, Word dimensions) {
     return false;
 }
 
-HeldMemory held_by(Word kernel, Word queue, const GlobalOffset& offset) {
+LaunchSizes sizes_at(Word items, Word group, Word dimensions) {
+    LaunchSizes sizes{{1, 1, 1}, {1, 1, 1}};
+    constexpr Word most = 0xffffffff;
+    if (group == 0) sizes.group = {};
+    for (std::size_t axis = 0; axis < std::min<std::size_t>(static_cast<std::uint32_t>(dimensions), 3); ++axis) {
+        const Word all = read_word(items + axis * sizeof(Word));
+        sizes.items[axis] = all <= most ? static_cast<std::uint32_t>(all) : 0;
+        if (group == 0) continue;
+        const Word own = read_word(group + axis * sizeof(Word));
+        sizes.group[axis] = own <= most ? static_cast<std::uint32_t>(own) : 0;
+    }
+    return sizes;
+}
+
+HeldMemory held_by(Word kernel, Word queue, const GlobalOffset& offset, const LaunchSizes& sizes) {
     HeldMemory held;
     const std::shared_ptr<Kernel> found = kernel_of(kernel);
     if (found == nullptr) return held;
     const std::lock_guard lock(found->mutex);
     held.name = found->name;
     held.references.resize(count_held(*found));
-    const std::size_t count = put_held(*found, queue, offset, held.references.data(), held.shape,
+    const std::size_t count = put_held(*found, queue, offset, sizes, held.references.data(), held.shape,
                                        [&held](Word part) { held.sub_buffers.push_back(part); });
     held.references.resize(count);
     return held;

@@ -17,6 +17,9 @@ struct KernelArgument {
     Sort sort = Sort::not_asked;
     std::uint8_t mode = static_cast<std::uint8_t>(AccessMode::OPAQUE);
     bool set = false;
+    bool changed = false;           ///< its number, since it was first set
+    std::uint8_t number_bytes = 0;  ///< 0: it has no number, or that is left out
+    std::uint64_t number = 0;
     Word sub_buffer = 0;  ///< its handle, where that is what was set
     Reference reference{};
 };
@@ -38,10 +41,13 @@ struct HeldMemory {
     std::vector<Reference> references;
     std::vector<Word> sub_buffers;
 };
-HeldMemory held_by(Word kernel, Word queue, const GlobalOffset& offset);
+HeldMemory held_by(Word kernel, Word queue, const GlobalOffset& offset, const LaunchSizes& sizes);
 
 /// Where the indices of the work-items begin; `offset`: of the program's list.
 GlobalOffset offset_at(Word offset, Word dimensions);
+
+/// How many there are, in all and in a group, of the program's lists.
+LaunchSizes sizes_at(Word items, Word group, Word dimensions);
 
 /// Whether an NDRange has no work-item: such a command does nothing but wait for its wait list (since 2.1).
 bool is_empty(Word sizes, Word dimensions);

@@ -10,6 +10,14 @@
 
 namespace streamsan::recorder::opencl {
 
+/// How many work-items a launch without an offset has, as the program said it.
+struct WorkLists {
+    std::uint32_t dimensions;  ///< 0: a task
+    bool grouped;              ///< how many a group has was said, too
+    std::array<abi::Word, 3> items;
+    std::array<abi::Word, 3> group;
+};
+
 /// What a launch without an offset is written with, on whatever queue.
 struct PreparedLaunch {
     static constexpr std::size_t most_references = 6;
@@ -19,6 +27,7 @@ struct PreparedLaunch {
     std::uint32_t change;  ///< `changes_of` the kernel before it was looked at
     std::uint32_t name;    ///< string id
     std::uint32_t count;
+    WorkLists lists;
     std::array<Reference, most_references> references;
 };
 

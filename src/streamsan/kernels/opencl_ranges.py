@@ -52,6 +52,26 @@ def bytes_of_element(parameter: str) -> int | None:
     return size * (4 if count == 3 else count)
 
 
+_NUMBER = re.compile(
+    r"\s*(?:(?:const|private|__private)\s+)*"
+    r"(?P<type>u?(?:char|short|int|long)|(?:un)?signed(?:\s+(?:char|short|int|long))?|size_t)"
+    r"(?:\s+const)?\s+\w+\s*"
+)
+
+
+def number_of(parameter: str, size: int, word: int) -> int | None:
+    """Return the value of a parameter that has these bytes; None where its type is no whole number of that size."""
+    found = _NUMBER.fullmatch(parameter)
+    if found is None:
+        return None
+    name = re.sub(r"^(?:un)?signed\s*", "", found["type"]) or "int"
+    positive = found["type"].startswith(("u", "size_t"))
+    if _BYTES[name if name in _BYTES else name.removeprefix("u")] != size:
+        return None
+    sign = 1 << 8 * size - 1
+    return word if positive or not word & sign else word - 2 * sign
+
+
 def ranges_of(
     function: Function,
     functions: Mapping[str, Sequence[Function]],

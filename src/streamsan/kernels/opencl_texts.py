@@ -14,7 +14,7 @@ from streamsan.cuda_syntax.unit import read_text
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.behaviour import KernelBehaviours
 from streamsan.kernels.opencl_images import IMAGE, images_as_memory
-from streamsan.kernels.opencl_ranges import agrees, geometry_of, ranges_of
+from streamsan.kernels.opencl_ranges import agrees, geometry_of, number_of, ranges_of
 from streamsan.kernels.uses import Use
 from streamsan.model.opencl.work_items import ByteRange, WorkItems
 from streamsan.vocabulary import AccessMode, SlotFlag
@@ -113,6 +113,16 @@ class OpenclText:
         if key not in self._reached:
             self._reached[key] = self._reach(name, items, numbers)
         return self._reached[key]
+
+    def numbers(self, name: str, given: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+        """Return the values of a kernel's parameters that are whole numbers, by their sizes and their bytes."""
+        written = _parameters(name, self._plain) or []
+        found = {
+            at: number_of(written[at], size, word)
+            for at, (size, word) in given.items()
+            if size > 0 and at < len(written)
+        }
+        return {at: number for at, number in found.items() if number is not None}
 
     def _reach(self, name: str, items: WorkItems, numbers: Mapping[int, int]) -> dict[int, tuple[ByteRange, ...]]:
         written, function = _parameters(name, self._plain), self._function(name)

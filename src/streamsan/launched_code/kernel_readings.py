@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from streamsan.kernels.opencl_texts import OpenclText
 from streamsan.kernels.uses import Use
 from streamsan.launched_code.image_folder import ImageFolder, is_module, is_text
 from streamsan.launched_code.kernel_modules import read_module_kernels
@@ -47,6 +48,8 @@ class KernelReadings:
     """those of which all is known"""
     codes: Mapping[Kernel, KernelCode] = field(default_factory=dict)
     """the code of those, where it is known which it is"""
+    texts: Mapping[Kernel, OpenclText] = field(default_factory=dict)
+    """the text of those that were read from one, where it is known which it is"""
     unread: Mapping[Kernel, str] = field(default_factory=dict)
     """the others, with the reason"""
 
@@ -73,6 +76,7 @@ def read_kernels(
     images = {} if folder is None else _images(wanted, folder, remembered, progress)
     read: dict[Kernel, KernelAccesses] = {}
     codes: dict[Kernel, KernelCode] = {}
+    texts: dict[Kernel, OpenclText] = {}
     unread: dict[Kernel, str] = {}
     for kernel in kernels:
         found = _of_kernel(kernel, images)
@@ -82,7 +86,9 @@ def read_kernels(
         read[kernel] = found[0].accesses if len(found) == 1 else _any_of([each.accesses for each in found])
         if len(found) == 1 and found[0].code is not None:
             codes[kernel] = found[0].code
-    return KernelReadings(read, codes, unread)
+        if len(found) == 1 and found[0].text is not None:
+            texts[kernel] = found[0].text
+    return KernelReadings(read, codes, texts, unread)
 
 
 def _images(

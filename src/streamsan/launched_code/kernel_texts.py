@@ -43,7 +43,7 @@ def read_text_kernels(content: bytes, symbols: Collection[str]) -> ReadKernels:
             continue
         # What is no memory by its text was given some: it is not understood.
         uses = {at: Use(*(mode or (AccessMode.OPAQUE, 0))) for at, mode in enumerate(modes)}
-        found[symbol] = ReadKernel(KernelAccesses(uses, {}, talks=read.talks(symbol)), None)
+        found[symbol] = ReadKernel(KernelAccesses(uses, {}, talks=read.talks(symbol)), None, read)
     return found
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Mapping
 from dataclasses import replace
 
 from streamsan.kernels.uses import Use
 from streamsan.launched_code.image_folder import is_module, is_text
 from streamsan.machine_code.kernel_accesses import KernelAccesses
+from streamsan.model.opencl.work_items import WorkItems
 from streamsan.trace.launch_shapes import LaunchShape
 from streamsan.vocabulary import SlotFlag
 
@@ -15,6 +18,12 @@ NOT_IN_VIEW = {
     "built-in": "they are built into the runtime",
 }
 """What a recording says in the place of an image's name, and why such kernels are not read."""
+
+
+_OFFSET = struct.Struct("<3Q")
+_NUMBER = struct.Struct("<IIQ")
+"""What an argument buffer has of an argument: which one it is, how many bytes it has (0: it is a part of a memory
+object), and these as a number."""
 
 
 def of_program(shape: LaunchShape) -> bool:
@@ -37,7 +46,25 @@ def sorts_of_code(shape: LaunchShape) -> set[str]:
 
 def at_offset(accesses: KernelAccesses, shape: LaunchShape) -> KernelAccesses:
     """Return what one launch of such a kernel does: with a global offset the first work-item is not that of index 0."""
-    if not any(shape.arguments) and not shape.not_told:
+    if not any(shape.arguments[: _OFFSET.size]) and not shape.not_told:
         return accesses
     words = {at: Use(use.mode, use.flags & ~SlotFlag.TOUCHES) for at, use in accesses.words.items()}
     return replace(accesses, words=words)
+
+
+def work_items_of(shape: LaunchShape) -> WorkItems | None:
+    """Return the work-items of such a launch; None where they are not known."""
+    if shape.not_told or 0 in shape.grid:
+        return None
+    first = _OFFSET.unpack_from(shape.arguments) if len(shape.arguments) >= _OFFSET.size else (0, 0, 0)
+    return WorkItems(first, shape.grid, None if 0 in shape.block else shape.block)
+
+
+def given_numbers(shape: LaunchShape) -> Mapping[int, tuple[int, int]]:
+    """Return, by argument, the size and the bytes (as a number) of those that are kept.
+
+    Of one that is a part of a memory object the size is 0.
+    """
+    records = shape.arguments[_OFFSET.size :]
+    whole = len(records) - len(records) % _NUMBER.size
+    return {index: (size, word) for index, size, word in _NUMBER.iter_unpack(records[:whole])}

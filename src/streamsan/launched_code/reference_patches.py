@@ -20,6 +20,7 @@ from streamsan.launched_code.launch_ranges import (
     waits_for_others,
 )
 from streamsan.launched_code.program_kernels import at_offset, of_program
+from streamsan.launched_code.program_ranges import ProgramRanges, Ranges
 from streamsan.launched_code.variable_references import VariableRange, ranges_of_variables
 from streamsan.machine_code.kernel_accesses import KernelAccesses
 from streamsan.trace.launch_shapes import LaunchShape, PointerPlace
@@ -52,6 +53,7 @@ class Patch(NamedTuple):
 
 
 STAYS = Patch(Verdict.STAYS)
+_NONE: Ranges = {}
 Patches = tuple[Patch, ...]
 """of each reference of a launch, up to the last one whose place is known"""
 
@@ -106,7 +108,7 @@ def shape_patches(
 
     `progress` is told now and then how many shapes were looked at.
     """
-    launches = LaunchRanges(readings)
+    launches, programs = LaunchRanges(readings), ProgramRanges(readings)
     known: dict[tuple[object, ...], tuple[Patches, tuple[VariableRange, ...]]] = {}
     found: list[Patches] = []
     variables: dict[int, tuple[VariableRange, ...]] = {}
@@ -120,16 +122,23 @@ def shape_patches(
         if accesses is None or not (shape.places or accesses.variables) or total > MOST_PATCHES:
             found.append(())
             continue
+        many = max((place.reference for place in shape.places), default=0) > MOST_SIZED
+        extents: Extents = {}
+        reach: Ranges = {}
+        too_long = False
         if of_program(shape):
             accesses = at_offset(accesses, shape)
-        many = max((place.reference for place in shape.places), default=0) > MOST_SIZED
-        extents, too_long = ({}, False) if many else launches.of(kernel, shape)
+            if not many:
+                reach, too_long = programs.of(kernel, shape, accesses)
+        elif not many:
+            extents, too_long = launches.of(kernel, shape)
         if too_long:
             left_out.add(number)
         # Many shapes differ in what the patches do not depend on.
-        key = (kernel, shape.places, tuple(extents.items()), tuple(accesses.words.items()) if of_program(shape) else ())
+        own = (tuple(accesses.words.items()), tuple(reach.items())) if of_program(shape) else ()
+        key = (kernel, shape.places, tuple(extents.items()), own)
         if key not in known:
-            known[key] = patches_of(shape.places, accesses, extents), ranges_of_variables(accesses, extents)
+            known[key] = patches_of(shape.places, accesses, extents, reach), ranges_of_variables(accesses, extents)
             total += sum(map(len, known[key]))
         found.append(known[key][0])
         if known[key][1]:
@@ -137,16 +146,23 @@ def shape_patches(
     return ShapePatches(found, variables, frozenset(left_out))
 
 
-def patches_of(places: Sequence[PointerPlace], accesses: KernelAccesses, extents: Extents) -> Patches:
-    """Return the patches of a launch whose references stand at these places."""
+def patches_of(
+    places: Sequence[PointerPlace], accesses: KernelAccesses, extents: Extents, reach: Ranges = _NONE
+) -> Patches:
+    """Return the patches of a launch whose references stand at these places; `reach`: what is known of them already."""
     offsets: dict[int, list[int]] = {}
     for place in places:
         if place.reference <= MOST_FURTHER_REFERENCES:
             offsets.setdefault(place.reference, []).append(place.offset)
     return tuple(
-        _patch(offsets[number], accesses, extents) if number in offsets else STAYS
+        _known(offsets[number], reach) or _patch(offsets[number], accesses, extents) if number in offsets else STAYS
         for number in range(max(offsets, default=-1) + 1)
     )
+
+
+def _known(offsets: Sequence[int], reach: Ranges) -> Patch | None:
+    ranges = reach.get(offsets[0]) if len(offsets) == 1 else None
+    return Patch(Verdict.KNOWN, ranges) if ranges else None
 
 
 def _patch(offsets: Sequence[int], accesses: KernelAccesses, extents: Extents) -> Patch:

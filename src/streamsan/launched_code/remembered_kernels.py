@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from streamsan import machine_code
+from streamsan.kernels.opencl_texts import OpenclText
 from streamsan.kernels.uses import Use
 from streamsan.machine_code.kernel_accesses import KernelAccesses, kernel_accesses
 from streamsan.machine_code.kernel_code import KernelCode
@@ -35,7 +36,9 @@ class ReadKernel(NamedTuple):
 
     accesses: KernelAccesses
     code: KernelCode | None
-    """None: too long to be kept"""
+    """None: too long to be kept, or there is none"""
+    text: OpenclText | None = None
+    """of an OpenCL program that was built from one"""
 
 
 ReadKernels = dict[str, ReadKernel]
@@ -126,7 +129,7 @@ def _packed(found: ReadKernels) -> dict[str, Any]:
                 "constants": sorted(kernel.constants),
                 "code": None if code is None else code.as_json(),
             }
-            for symbol, (kernel, code) in found.items()
+            for symbol, (kernel, code, _) in found.items()
         },
     }
 
