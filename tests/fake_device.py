@@ -31,7 +31,15 @@ _LATER_FUNCTIONS = (
     *("cuGraphGetEdges_v2", "cuGraphKernelNodeGetParams_v2", "cuKernelGetParamInfo", "cuFuncGetParamInfo"),
     *("cuStreamGetCaptureInfo_v2", "cuStreamGetCaptureInfo_v3"),
 )
-_FOREIGN = ("VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_PATH", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "STREAMSAN_RECORD")
+_FOREIGN = (
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "CUDA_PATH",
+    "CUDA_INJECTION64_PATH",
+    "NVTX_INJECTION64_PATH",
+    "LD_PRELOAD",
+    "STREAMSAN_RECORD",
+)
 """variables that would lead to another CUDA than the fake one"""
 SECONDS = 60
 _ALWAYS = ("recorded: ", "a recording does not show ", "what the host itself did ", "what kernels read and write ")
