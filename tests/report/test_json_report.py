@@ -77,6 +77,7 @@ def test_a_finding_as_the_design_has_it() -> None:
             },
             "no_fix": "",
             "more_at_site": 0,
+            "ranks": [],
             "properties": {"instances": 2},
         }
     ]

@@ -19,6 +19,7 @@ class HandMade:
     apis: list[str] = field(default_factory=lambda: [""])
     read_kernels: tuple[int, ...] = ()
     talkers: tuple[int, ...] = ()
+    ranks: dict[int, int] = field(default_factory=dict)
     seen_launches: tuple[int, ...] = ()
     constants: tuple[str, ...] = ()
     source_lines: dict[str, dict[int, str]] = field(default_factory=dict)

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
 #include <unistd.h>
 
 #include "recorder/run/json_text.hpp"
+#include "recorder/run/rank.hpp"
 
 #ifndef STREAMSAN_VERSION
 #define STREAMSAN_VERSION ""
@@ -47,6 +49,22 @@ std::string command() {
     return json + "]";
 }
 
+/// Whether the process is a program of its own: the kernel forgets at an exec that it was forked (PF_FORKNOEXEC of
+/// include/linux/sched.h; `flags` is the ninth field of the line, the second of which may hold anything).
+bool began_by_exec() {
+    constexpr std::size_t most_of_line = 4096;
+    constexpr int fields_before_flags = 7;
+    constexpr unsigned long forked_without_exec = 0x40;
+    const std::string line = contents_of("/proc/self/stat", most_of_line);
+    std::size_t at = line.rfind(')');
+    for (int field = 0; at != std::string::npos && field < fields_before_flags; ++field) at = line.find(' ', at + 1);
+    if (at == std::string::npos) return false;
+    const char* const digits = line.c_str() + at + 1;
+    char* end = nullptr;
+    const unsigned long flags = std::strtoul(digits, &end, 10);
+    return end != digits && (flags & forked_without_exec) == 0;
+}
+
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string metadata(const Settings& settings, std::string_view platform, pid_t parent) {
@@ -57,6 +75,8 @@ std::string metadata(const Settings& settings, std::string_view platform, pid_t 
     if (!settings.code.empty()) json += ", \"code\": " + as_json(text_of(last_part(settings.code)));
     if (!settings.code_left_out.empty()) json += ", \"code_left_out\": " + as_json(text_of(settings.code_left_out));
     json += ", \"processes\": [" + process + "], \"process\": " + process + ", \"parent\": " + std::to_string(parent);
+    if (parent != 0 && began_by_exec()) json += ", \"forked\": false";
+    json += rank_members();
     // What identifies people is never written; what is needed until the end of the run (paths of modules) is removed
     // then.
     return json + (settings.redact ? ", \"redacted\": true}" : ", \"command\": " + command() + "}");

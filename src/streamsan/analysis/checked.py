@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from streamsan.findings.finding import Finding
 from streamsan.findings.reading_gaps import Unread, real_path
+from streamsan.findings.same_findings import merge
 
 if TYPE_CHECKING:
     from streamsan.trace.source_lines import SourceLines
@@ -47,10 +48,16 @@ class Checked:
 
 
 def merge_inputs(results: Sequence[Checked]) -> list[Finding]:
-    """Return the findings of several inputs, each once: two sources may include the same header."""
+    """Return the findings of several inputs, each once: two sources may include the same header.
+
+    Those of ranks of a job, each recorded by itself, are one finding where they have a cause in common.
+    """
+    found = [finding for result in results for finding in result.findings]
+    if len(results) > 1 and any(finding.ranks for finding in found):
+        found = [*merge(each for each in found if each.ranks), *(each for each in found if not each.ranks)]
     seen: set[tuple[str, str, int, int, str]] = set()
     merged: list[Finding] = []
-    for finding in sorted((f for result in results for f in result.findings), key=lambda f: (f.order, f.strength)):
+    for finding in sorted(found, key=lambda f: (f.order, f.strength)):
         location = finding.location
         key = (finding.code, real_path(location.file), location.line, location.column, finding.message)
         if key not in seen:

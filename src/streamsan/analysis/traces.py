@@ -81,7 +81,7 @@ def _analysed(trace: Trace, path: str, progress: Progress | None, name: str, pro
         trace.slots = _WatchedSlots(trace.slots, trace.operations, progress)
     trace.path = name
     checked = check_trace(trace, name, proofs=proofs)
-    remarks = [*([] if kernels is None else kernels.remarks()), *seen()]
+    remarks = [*([] if kernels is None else kernels.remarks()), *seen(), *_remarks_on_collectives(trace)]
     return replace(checked, remarks=(*checked.remarks, *remarks)) if remarks else checked
 
 
@@ -93,6 +93,15 @@ def _resolved_kernels(trace: Trace, path: str, progress: Progress | None) -> Res
     from streamsan.launched_code.resolution import resolve_kernels
 
     return resolve_kernels(trace, path, progress)
+
+
+def _remarks_on_collectives(trace: Trace) -> list[str]:
+    """Return what is to be said of a trace with kernels of NCCL."""
+    if len(trace.launch_shapes) < 2:
+        return []
+    from streamsan.launched_code.collectives import remarks_on_collectives
+
+    return remarks_on_collectives(shape.symbol for shape in trace.launch_shapes)
 
 
 def _seen_accesses(trace: Trace) -> Callable[[], list[str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from streamsan.findings.access import Access, Overlap
+from streamsan.trace.ranks import ranks_in_words
 
 
 class Severity(StrEnum):
@@ -153,6 +154,8 @@ class Finding:
     no_fix: str = ""
     """why there is no fix, or why it was not verified; "" where there is a verified one"""
     properties: Mapping[str, int | str] = field(default_factory=dict)
+    ranks: tuple[int, ...] = ()
+    """the processes of a job of many in which it was found, sorted; () where there is one, or they have no numbers"""
     fingerprint: str = ""
     """its identity over edits elsewhere in the program, where it was asked for (`fingerprint.py`)"""
     basis: Basis = field(default=Basis(), compare=False)
@@ -161,6 +164,11 @@ class Finding:
     def strength(self) -> tuple[int, int]:
         """Sorts the strongest first: severity, then `proven` before `possible`."""
         return self.severity.rank, 0 if self.confidence is Confidence.PROVEN else 1
+
+    @property
+    def headline(self) -> str:
+        """What is said of it where people read it: its message, and in which ranks it was found."""
+        return f"{self.message} ({ranks_in_words(self.ranks)})" if self.ranks else self.message
 
     @property
     def order(self) -> tuple[str, int, int, str, str]:

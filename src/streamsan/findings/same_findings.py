@@ -78,4 +78,5 @@ def _joined(kept: Finding, other: Finding) -> Finding:
         causes=kept.basis.causes | other.basis.causes,
         memory=kept.basis.memory | other.basis.memory,
     )
-    return replace(kept, related=kept.related + extra, basis=basis)
+    ranks = tuple(sorted({*kept.ranks, *other.ranks}))
+    return replace(kept, related=kept.related + extra, ranks=ranks, basis=basis)

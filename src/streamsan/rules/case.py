@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Protocol
@@ -49,6 +49,10 @@ class Names(Protocol):
     @property
     def threads(self) -> Sequence[Thread]:
         """Host threads by index."""
+
+    @property
+    def ranks(self) -> Mapping[int, int]:
+        """Ranks of processes by their indices, where a launcher started several."""
 
     @property
     def read_kernels(self) -> Container[int]:
@@ -155,6 +159,14 @@ class Case:
     def all_of(self, *roles: RelatedRole) -> list[Operation]:
         """Return the related operations that have one of these roles."""
         return [operation for role, operation in self.fact.related if role in roles]
+
+    def ranks(self) -> tuple[int, ...]:
+        """Return the ranks of the processes that take part, where the job has several; usually one."""
+        known = self.names.ranks
+        if not known:
+            return ()
+        operations = (self.operation, *(operation for _, operation in self.fact.related))
+        return tuple(sorted({known[each.process] for each in operations if each.process in known}))
 
     # -- names ----------------------------------------------------------------------------------
 

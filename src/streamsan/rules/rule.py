@@ -175,6 +175,7 @@ class Rule(ABC):
             witness=wording.witness if not answer or answer[0].line else (*wording.witness, answer[0].message),
             fix=Fix(wording.fix) if wording.fix else None,
             properties=self.properties(case),
+            ranks=case.ranks(),
             basis=CaseBasis(
                 operations=case.operation_places(),
                 causes=frozenset({location.place}) if self.finds_needless else case.cause_places(),

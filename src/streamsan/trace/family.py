@@ -17,6 +17,7 @@ from streamsan.trace.joined_files import JoinedSites, JoinedSlots, JoinedSymbols
 from streamsan.trace.launch_shapes import CODE, CODE_LEFT_OUT, JoinedShapes
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
 from streamsan.trace.random_access import RandomAccessFile
+from streamsan.trace.ranks import PROCESS_RANKS, WORLD_SIZE, rank_of, ranks_by_process, ranks_in_words
 from streamsan.trace.reader import OpenFile, cut_off
 from streamsan.trace.side_tables import SideTables
 from streamsan.trace.source_lines import joined_source_lines
@@ -119,7 +120,7 @@ class _Member:
         if self.opened.segments.ended:
             return True
         parent = self.opened.tables.metadata.get("parent")
-        forked = isinstance(parent, int) and parent not in (0, self.process_id)
+        forked = isinstance(parent, int) and parent not in (0, self.process_id) and self.may_be_forked
         return forked and not any(lane.awaits_return() for lane in self.opened.lanes)
 
     @property
@@ -208,8 +209,12 @@ class _Family:
     def trace(self) -> Trace:
         """Return the trace of all files together; what is wrong with a file is one of its problems, under its name."""
         first = self._members[0].opened
+        ranks = self._ranks()
+        told = ranks_by_process(ranks)
         for member in self._members:
             name = os.path.basename(member.path)
+            if member.process in told:
+                name += f" ({ranks_in_words([told[member.process]])})"
             self._problems += [f"{name}: {problem}" for problem in member.opened.problems]
             if not member.whole:
                 reason = member.opened.segments.reason
@@ -229,6 +234,7 @@ class _Family:
             complete=all(member.whole for member in self._members),
             metadata=first.tables.metadata
             | _of_any(tables, CODE, CODE_LEFT_OUT)
+            | ranks
             | {"processes": self._process_ids()}
             | ({reader.BEGINS_AT: begins_at} if begins_at else {}),
             modules=modules,
@@ -238,6 +244,17 @@ class _Family:
         )
         trace.problems = self._problems  # reading may add to them
         return trace
+
+    def _ranks(self) -> dict[str, Any]:
+        """Return what the metadata says of ranks, nothing where no process had one."""
+        metadata = {member.process: member.opened.tables.metadata for member in self._members}
+        ranks = [rank_of(metadata.get(index, {})) for index in range(max(metadata, default=-1) + 1)]
+        if not any(rank is not None for rank in ranks):
+            return {}
+        of_ranks = [
+            member.opened.tables for member in self._members if rank_of(member.opened.tables.metadata) is not None
+        ]
+        return _of_any(of_ranks, WORLD_SIZE) | {PROCESS_RANKS: [-1 if rank is None else rank for rank in ranks]}
 
     def _process_ids(self) -> list[int]:
         """Return the operating system's process ids, by process index."""

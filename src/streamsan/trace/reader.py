@@ -14,6 +14,7 @@ from streamsan.trace.header import read_header
 from streamsan.trace.lane import Lane
 from streamsan.trace.merge import FileSlots
 from streamsan.trace.random_access import RandomAccessFile
+from streamsan.trace.ranks import ranks_by_process, ranks_in_words
 from streamsan.trace.segments import Segment, Segments, find_segments
 from streamsan.trace.side_tables import SideTables
 from streamsan.trace.slot_check import TableSizes
@@ -65,7 +66,7 @@ def trace_of(opened: OpenFile) -> Trace:
     slots = FileSlots(opened.file.path, opened.lanes, opened.sizes, opened.promised)
     problems = list(opened.problems)
     if not segments.ended:
-        problems.append(_bring_to_prefix(segments, slots, tables.metadata))
+        problems.append(_of_rank(tables.metadata) + _bring_to_prefix(segments, slots, tables.metadata))
     return Trace(
         opened.file.path,
         slots,
@@ -149,6 +150,12 @@ def _promised(file: RandomAccessFile, end: Segment, slots: int) -> int:
     if int(mark["slots"]) != slots or int(mark["operations"]) > slots:
         raise TraceError(file.path, f"damaged: the end mark counts {mark['slots']} slots, the file has {slots}")
     return int(mark["operations"])
+
+
+def _of_rank(metadata: dict[str, Any]) -> str:
+    """Return how a line on a file begins that is one rank's of several."""
+    words = ranks_in_words(sorted(ranks_by_process(metadata).values()))
+    return f"{words}: " if words else ""
 
 
 def cut_off(reason: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from streamsan.trace.launch_shapes import UNKNOWN_SHAPE, LaunchShape
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
+from streamsan.trace.ranks import ranks_by_process
 from streamsan.trace.site import UNKNOWN_SITE, Site
 from streamsan.trace.source_lines import SourceLines
 from streamsan.trace.stacks import FrameSource, Stacks
@@ -107,6 +108,11 @@ class Trace:
         """The clock origin: nanoseconds since the Unix epoch at which `time` counts from; 0 when not known."""
         value = self.metadata.get("clock_origin", 0)
         return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+    @property
+    def ranks(self) -> dict[int, int]:
+        """The ranks of the processes by their indices, where a launcher started several."""
+        return ranks_by_process(self.metadata)
 
     def judge_from(self, sequence: int) -> None:
         """Judge what came at `sequence` (from 1) or later, of a process that goes on: what else is missing is right."""

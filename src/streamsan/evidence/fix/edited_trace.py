@@ -216,6 +216,11 @@ class EditedTrace:
         return self._trace.threads
 
     @property
+    def ranks(self) -> Mapping[int, int]:
+        """The original's."""
+        return self._trace.ranks
+
+    @property
     def judged_from(self) -> int:
         """As in the trace."""
         return self._trace.judged_from

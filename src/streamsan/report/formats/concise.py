@@ -21,7 +21,7 @@ def line(finding: Finding) -> str:
     location = finding.location
     place = ":".join(str(part) for part in (shown_path(location.file), location.line, location.column) if part)
     possible = " (possible)" if finding.confidence is Confidence.POSSIBLE else ""
-    return printable(f"{place}: {finding.severity}[{finding.code}]{possible} {finding.message}")
+    return printable(f"{place}: {finding.severity}[{finding.code}]{possible} {finding.headline}")
 
 
 def _rest(site: SiteFindings) -> str:

@@ -33,7 +33,7 @@ def _annotation(site: SiteFindings) -> str:
     words = ",".join(f"{name}={_escaped(value, ':,')}" for name, value in properties.items())
     fix = f"\nFix: {finding.fix.summary}" if finding.fix is not None else ""
     rest = f"\n{site.rest}" if site.more else ""
-    return f"::{_COMMAND[finding.severity]} {words}::{_escaped(finding.message + fix + rest)}"
+    return f"::{_COMMAND[finding.severity]} {words}::{_escaped(finding.headline + fix + rest)}"
 
 
 def _escaped(text: str, separators: str = "") -> str:

@@ -21,7 +21,7 @@ def render(report: Report, stream: IO[str]) -> str:
 def _issue(finding: Finding) -> dict[str, Any]:
     location = finding.location
     return {
-        "description": f"{finding.code}: {finding.message}",
+        "description": f"{finding.code}: {finding.headline}",
         "check_name": finding.code,
         "fingerprint": finding.fingerprint,
         "severity": _SEVERITY[finding.severity],

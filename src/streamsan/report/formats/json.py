@@ -80,6 +80,7 @@ def _finding(finding: Finding, more: int) -> dict[str, Any]:
         "fix": None if finding.fix is None else _fix(finding.fix),
         "no_fix": finding.no_fix,
         "more_at_site": more,
+        "ranks": list(finding.ranks),
         "properties": dict(finding.properties),
     }
 

@@ -48,7 +48,7 @@ def _case(suite: ElementTree.Element, file: str, finding: Finding) -> None:
     if finding.severity is Severity.NOTE:
         told = _element(case, "system-out")
     else:
-        told = _element(case, "failure", type=finding.name, message=f"{finding.severity}: {finding.message}")
+        told = _element(case, "failure", type=finding.name, message=f"{finding.severity}: {finding.headline}")
     told.text = _xml_text("\n".join(words))
 
 

@@ -92,7 +92,7 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
 
 
 def _message(finding: Finding) -> str:
-    sentences = [finding.message]
+    sentences = [finding.headline]
     if finding.contract is not None:
         sentences.append(f"Contract: {finding.contract.text} ({finding.contract.source}).")
     if finding.fix is not None:

@@ -147,7 +147,7 @@ def _title(finding: Finding, width: int | None) -> Iterator[Text]:
     """Yield what a finding says, on a terminal wrapped behind its severity and code."""
     possible = " (possible)" if finding.confidence is Confidence.POSSIBLE else ""
     head = f"{finding.severity}[{finding.code}]{possible}"
-    message = printable(finding.message)
+    message = printable(finding.headline)
     indent = len(head) + len(": ")
     if width is None or indent + len(message) <= width:
         parts = [message]
