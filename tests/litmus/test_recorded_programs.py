@@ -15,6 +15,8 @@ from streamsan.findings.finding import Severity
 
 FOLDER = Path(__file__).parent
 RECORDED = FOLDER / "recorded"
+POOLS = FOLDER / "pools"
+"""judged by their recordings only: there is no source reader for them"""
 PROGRAMS = sorted(path for path in RECORDED.iterdir() if path.suffix in (".cu", ".py"))
 SOURCES = [path for path in PROGRAMS if path.suffix == ".cu"]
 LIMITS = tomllib.loads((FOLDER / "recorded.toml").read_text(encoding="utf-8"))
@@ -48,8 +50,17 @@ def test_they_come_in_pairs_named_after_their_mistake() -> None:
         assert codes == ({path.name[:5]} if ".wrong." in path.name else set()), path.name
 
 
+def test_wrong_programs_on_pools_have_a_right_twin_and_marks_of_their_rule() -> None:
+    names = {path.name for path in POOLS.glob("*.py")}
+    for name in names:
+        marks = Expectations.of((POOLS / name).read_text(encoding="utf-8"))
+        codes = {code.lower() for _, code in marks.loud | marks.notes}
+        assert codes == ({name[:5]} if ".wrong." in name else set()), name
+        assert name.replace(".wrong.", ".right.") in names
+
+
 def test_reasons_are_of_programs_that_are_there() -> None:
-    there = {pair_name(path) for folder in (FOLDER, RECORDED) for path in folder.glob("ss*")}
+    there = {pair_name(path) for folder in (FOLDER, RECORDED, POOLS) for path in folder.glob("ss*")}
     for table in ("unseen", "chance", "host", "exact", "both", "instead", "source"):
         assert set(LIMITS[table]) <= there, table
     assert set(LIMITS["accesses"]["pairs"]) <= there
