@@ -141,3 +141,23 @@ def test_files_outside_the_current_folder_are_not_edited(
 def test_what_cannot_be_written_says_why(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert check("ss303_dropped_input", folder, "--diff") == 0
     assert "SS303: no automatic edit: " in capsys.readouterr().err
+
+
+def test_a_wait_that_adds_nothing_is_taken_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "ss108_cupy_pinned_spectra.right"
+    folder = tmp_path / "tests" / "litmus" / "recorded"
+    folder.mkdir(parents=True)
+    program = Path(shutil.copy(TESTS / "litmus" / "recorded" / f"{name}.py", folder))
+    monkeypatch.chdir(tmp_path)
+    before = program.read_text().split("\n")
+    trace = str(TESTS / "traces" / "accesses" / f"{name}.both.sst")
+    main(["check", "--jobs", "1", "--source-root", f"{RECORDED}={tmp_path}", "--select", "SS504", "--fix", trace])
+    assert before[62].strip() == "monitor.stream.synchronize()"
+    assert program.read_text().split("\n") == [*before[:62], *before[63:]]
+
+
+@pytest.mark.parametrize(
+    "options", [("--diff", "--fix"), ("--diff", "--no-check", "-o", "a.sst"), ("--fix", "--no-fixes")]
+)
+def test_options_that_exclude_each_other_are_refused(options: tuple[str, ...]) -> None:
+    assert main(["run", *options, "--", "true"]) == 2

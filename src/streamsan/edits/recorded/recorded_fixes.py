@@ -167,6 +167,8 @@ class _Ground:
             outcome = self._verification.of(edited, finding)
             if not _does(outcome):
                 reasons.insert(0, _why_not(outcome))
+            elif isinstance(written.change, WaitsRemoved) and self._loses_order(edited):
+                reasons.insert(0, "without the wait an order is missing that something needs")
             elif not fits(written.edits):
                 reasons.insert(0, "its edit does not go with that of another finding: make that one, and record again")
             elif outcome.good:
@@ -181,6 +183,11 @@ class _Ground:
     def _taken(self, written: Written, edited: EditedTrace) -> Written:
         self._trace, self._is_edited = EditableTrace(edited), True
         return written
+
+    def _loses_order(self, edited: EditedTrace) -> bool:
+        """Tell whether an order that is required is not given any more."""
+        requirements = self._verification.requirements
+        return bool(requirements(edited) - requirements(self._trace.trace))
 
     def _is_gone(self, finding: Finding) -> bool:
         """Tell whether the edits for others made a finding go away."""

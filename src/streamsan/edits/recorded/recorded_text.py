@@ -143,3 +143,14 @@ def _paths(text: PythonText, path: tuple[ast.AST, ...], line: int, column: int) 
 def is_simple(statement: ast.stmt | None) -> bool:
     """Tell whether a statement has no statements inside: code before it is before all that it does."""
     return statement is not None and not any(True for _ in blocks(statement))
+
+
+def is_alone(place: PythonPlace) -> bool:
+    """Tell whether a call, or a check around it (`check(call())`), is all of its statement."""
+    statement = place.statement
+    if not isinstance(statement, ast.Expr):
+        return False
+    node = statement.value
+    while node is not place.node and isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        node = node.args[0]
+    return node is place.node and isinstance(node, ast.Call)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from streamsan.edits.layout import NoPlaceError
 from streamsan.edits.python.layout import PythonLayout
-from streamsan.edits.recorded.recorded_text import RecordedTexts
+from streamsan.edits.recorded.recorded_text import RecordedTexts, is_alone
 from streamsan.edits.recorded.rows_of_text import CodePut
 from streamsan.edits.recorded.written import Written
 from streamsan.evidence.fix.change_steps import WaitsRemoved
@@ -16,6 +17,7 @@ from streamsan.vocabulary import OperationKind
 
 _WAITS = ("synchronize", "deviceSynchronize", "wait", "wait_stream", "wait_event", "finish")
 """functions that do nothing but wait"""
+_OF_BINDINGS = re.compile(r"cu(da)?(Device|Ctx|Stream|Event)(Synchronize|WaitEvent)")
 _BESIDE = (
     OperationKind.CALL,
     OperationKind.CONTEXT_CURRENT,
@@ -36,10 +38,11 @@ def removed(step: WaitsRemoved, trace: EditableTrace, texts: RecordedTexts, reas
         return
     place = frames[0].place
     call, statement = place.call, place.statement
-    if call is None or not isinstance(statement, ast.Expr) or statement.value is not call:
+    if call is None or statement is None or not is_alone(place):
         reasons.append(NOT_ALONE)
         return
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _WAITS:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name not in _WAITS and not _OF_BINDINGS.fullmatch(name):
         reasons.append(NOT_ALONE)
         return
     if place.is_in_loop and place.block is not None and len(place.block) == 1:

@@ -35,6 +35,8 @@ class StreamNames:
         self._texts = texts
         self._calls: dict[tuple[int, int], tuple[PythonPlace, PythonPlace]] = {}
         self._bodies: dict[int, PythonPlace] = {}
+        current = trace.slots["object"][trace.starts & (trace.slots["kind"] == OperationKind.CONTEXT_CURRENT)]
+        self._has_devices = len(np.unique(current[current != 0])) > 1
         self._collect()
         for _ in range(_ROUNDS):
             self._hand_on()
@@ -48,6 +50,8 @@ class StreamNames:
         usable = [text for text, node in found.items() if self._is_usable(text, node, place, handle)]
         usable.sort(key=lambda text: ("(" not in text, text.count("."), len(text), text))
         default = framework.default_stream(place) if handle == framework.default_handle else ""
+        if handle == framework.default_handle and self._has_devices:
+            return []  # each device has one, under the same handle
         return [*usable, default] if default and default not in usable else usable
 
     def _is_usable(self, text: str, node: ast.expr, place: PythonPlace, handle: int) -> bool:

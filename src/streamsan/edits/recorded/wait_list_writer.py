@@ -10,7 +10,7 @@ from streamsan.edits.python.calls import may_be_repeated
 from streamsan.edits.python.layout import PythonLayout
 from streamsan.edits.python.places import PythonPlace
 from streamsan.edits.recorded.name_scopes import root_of
-from streamsan.edits.recorded.recorded_text import RecordedTexts, is_simple
+from streamsan.edits.recorded.recorded_text import RecordedTexts, is_alone, is_simple
 from streamsan.edits.recorded.written import Written
 from streamsan.evidence.fix.change_steps import FreeBehindUses
 from streamsan.evidence.fix.event_steps import WaitForRecorded
@@ -119,11 +119,11 @@ class WaitListWriter:
 
     def _moved(self, step: FreeBehindUses) -> Iterator[Written]:
         free, last = self._place(step.free), self._place(step.last)
-        if free is None or last is None or free.block is None or not isinstance(free.statement, ast.Expr):
+        if free is None or last is None or free.block is None or free.statement is None or not is_alone(free):
             self._reasons.append("the release is not a statement of its own")
             return
         target = last.child_in(free.block)
-        if free.call is not free.statement.value or target is None or target is free.statement:
+        if target is None or target is free.statement:
             self._reasons.append("no block of the program has both the release and the last use")
             return
         layout = PythonLayout(self._texts.texts)
