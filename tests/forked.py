@@ -114,8 +114,11 @@ def _load_what_programs_load() -> None:
     """Import and read once for all children what each would load for itself."""
     import numpy.ma  # noqa: F401  -- `numpy.unique` imports it
 
+    from streamsan.analysis import traces  # noqa: F401
     from streamsan.cli import check, configuration, run, sim, verbs  # noqa: F401
     from streamsan.cuda_source import explore  # noqa: F401
+    from streamsan.evidence import second_pass  # noqa: F401
+    from streamsan.launched_code import resolution  # noqa: F401
     from streamsan.model.hardware import load_machine
     from streamsan.platforms import CUDA
     from streamsan.recorder import completion  # noqa: F401

@@ -15,6 +15,7 @@ from elftools.dwarf.dwarfinfo import DWARFInfo
 from elftools.dwarf.ranges import BaseAddressEntry
 from elftools.elf.elffile import ELFFile
 
+from streamsan.trace.symboliser.address_ranges import AddressRanges
 from streamsan.trace.symboliser.demangled import demangled
 from streamsan.trace.symboliser.lines import LineTable
 from streamsan.trace.symboliser.units import UnitScan, UnusualUnitError
@@ -38,12 +39,21 @@ class _Unit:
     """start, end and place of the entry of each"""
 
 
+def _address_ranges(dwarf: DWARFInfo) -> AddressRanges | None:
+    section = dwarf.debug_aranges_sec
+    if section is None:
+        return None
+    section.stream.seek(0)
+    return AddressRanges(section.stream.read(), dwarf.config.little_endian)
+
+
 class DebugLines:
     """Looks up addresses, in the file's own terms. Raises whatever pyelftools raises for damaged DWARF."""
 
     def __init__(self, elf: ELFFile) -> None:
-        self._dwarf: DWARFInfo = elf.get_dwarf_info(follow_links=False)
-        self._aranges = self._dwarf.get_aranges()
+        # What was linked has nothing to relocate; to look for it takes longer than to read the sections.
+        self._dwarf: DWARFInfo = elf.get_dwarf_info(relocate_dwarf_sections=False, follow_links=False)
+        self._aranges = _address_ranges(self._dwarf)
         self._units: dict[int, _Unit] = {}
         self._ranges: list[tuple[int, int, int]] | None = None
 
@@ -78,7 +88,7 @@ class DebugLines:
     # -- units ----------------------------------------------------------------------------------
 
     def _unit_at(self, address: int) -> _Unit | None:
-        offset = self._aranges.cu_offset_at_addr(address) if self._aranges is not None else None
+        offset = self._aranges.unit_at(address) if self._aranges is not None else None
         if offset is None:
             offset = self._by_ranges(address)
         if offset is None:
