@@ -30,6 +30,11 @@ OTHERS = {
     "ss108_torch_pinned_loader": (45, "            self.copy_stream.synchronize()"),
 }
 """the same of programs that were recorded with what their kernels touch"""
+SEEN_BY_HOST = {
+    "ss108_cudf_staging": (25, "    stream.synchronize()"),
+    "ss108_vllm_embed_mask": (20, "        torch.cuda.default_stream().synchronize()"),
+}
+"""the same of programs that were recorded with what the host does to pinned memory"""
 AS_THE_TWIN = ("ss105_offload", "ss105_prefetch")
 """programs whose right twin does the same; that of the other one lets the next owner wait"""
 
@@ -44,7 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def check(name: str, folder: Path, *options: str) -> int:
     words = ["check", "--jobs", "1", "--source-root", f"{RECORDED}={folder}", *options]
-    return main([*words, str(TRACES / f"{name}.wrong.sst")])
+    return main([*words, str(TRACES / f"{name}.sst")])
 
 
 def waits(text: str) -> list[str]:
@@ -60,12 +65,21 @@ def waits(text: str) -> list[str]:
 def test_a_patch_puts_one_line_in(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = folder / "tests" / "litmus" / "pools" / f"{name}.wrong.py"
     before = program.read_text().split("\n")
-    assert check(name, folder, "--fix") == 0
+    assert check(f"{name}.wrong", folder, "--fix") == 0
     line, text = ADDED[name]
     assert program.read_text().split("\n") == [*before[:line], text, *before[line:]]
     err = capsys.readouterr().err
     assert "verified on the recording's order; the program was not run again" in err
     assert "record the program again" in err
+
+
+@pytest.mark.parametrize("name", SEEN_BY_HOST)
+def test_a_patch_lets_the_host_wait_for_a_copy(name: str, folder: Path) -> None:
+    program = folder / "tests" / "litmus" / "pools" / f"{name}.wrong.py"
+    before = program.read_text().split("\n")
+    assert check(f"{name}.wrong.host", folder, "--fix") == 0
+    line, text = SEEN_BY_HOST[name]
+    assert program.read_text().split("\n") == [*before[:line], text, *before[line:]]
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -85,19 +99,19 @@ def test_a_patch_writes_waits_as_the_framework_does(name: str, tmp_path: Path, m
 @pytest.mark.parametrize("name", AS_THE_TWIN)
 def test_a_patched_program_waits_as_its_right_twin(name: str, folder: Path) -> None:
     program = folder / "tests" / "litmus" / "pools" / f"{name}.wrong.py"
-    check(name, folder, "--fix")
+    check(f"{name}.wrong", folder, "--fix")
     assert waits(program.read_text()) == waits((PROGRAMS / f"{name}.right.py").read_text())
 
 
 def test_a_diff_names_the_file_below_the_current_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check("ss105_bucket", folder, "--diff") == 1
+    assert check("ss105_bucket.wrong", folder, "--diff") == 1
     out = capsys.readouterr().out
     assert out.startswith("--- a/tests/litmus/pools/ss105_bucket.wrong.py\n")
     assert [line for line in out.split("\n")[2:] if line.startswith(("+", "-"))] == [f"+{ADDED['ss105_bucket'][1]}"]
 
 
 def test_json_has_the_edit_of_a_finding(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    check("ss105_offload", folder, "--diff", "--format", "json")
+    check("ss105_offload.wrong", folder, "--diff", "--format", "json")
     findings = json.loads(capsys.readouterr().out)["findings"]
     (found,) = [finding for finding in findings if finding["code"] == "SS105"]
     (edit,) = found["fix"]["edits"]
@@ -118,7 +132,7 @@ def test_a_text_that_is_another_one_is_not_edited(
 ) -> None:
     program = folder / "tests" / "litmus" / "pools" / "ss105_bucket.wrong.py"
     program.write_text(program.read_text().replace(old, new, 1))
-    assert check("ss105_bucket", folder, "--diff") == 0
+    assert check("ss105_bucket.wrong", folder, "--diff") == 0
     out, err = capsys.readouterr()
     assert (out, reason in err, err.count("SS105")) == ("", True, 1)
 
@@ -126,7 +140,7 @@ def test_a_text_that_is_another_one_is_not_edited(
 def test_a_comment_behind_a_line_may_have_come(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = folder / "tests" / "litmus" / "pools" / "ss105_bucket.wrong.py"
     program.write_text(program.read_text().replace("_sleep(4_000_000)", "_sleep(4_000_000)  # so that it is late"))
-    assert check("ss105_bucket", folder, "--diff") == 1
+    assert check("ss105_bucket.wrong", folder, "--diff") == 1
 
 
 def test_files_outside_the_current_folder_are_not_edited(
@@ -134,12 +148,12 @@ def test_files_outside_the_current_folder_are_not_edited(
 ) -> None:
     (folder / "elsewhere").mkdir()
     monkeypatch.chdir(folder / "elsewhere")
-    assert check("ss105_bucket", folder, "--diff") == 0
+    assert check("ss105_bucket.wrong", folder, "--diff") == 0
     assert "lies outside the current folder" in capsys.readouterr().err
 
 
 def test_what_cannot_be_written_says_why(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check("ss303_dropped_input", folder, "--diff") == 0
+    assert check("ss303_dropped_input.wrong", folder, "--diff") == 0
     assert "SS303: no automatic edit: " in capsys.readouterr().err
 
 
