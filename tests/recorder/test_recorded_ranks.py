@@ -20,9 +20,33 @@ LAUNCHER = """
 import os, subprocess, sys
 places = {places}
 programs, names = sys.argv[1], sys.argv[2:]
+ranks = []
 for rank, name in enumerate(names):
     own = dict(os.environ, **{{key: value.format(rank=rank, size=len(names)) for key, value in places.items()}})
-    subprocess.run([programs, *name.split()], env=own)
+    ranks.append(subprocess.Popen([programs, *name.split()], env=own))
+for each in ranks:
+    each.wait()
+"""
+SPAWNER = """
+import ctypes, multiprocessing, os, sys
+
+def rank(number, set_rank):
+    if set_rank:
+        os.environ.update(RANK=str(number), WORLD_SIZE="2")
+    runtime = ctypes.CDLL("libcudart.so.13")
+    memory = ctypes.c_void_p()
+    runtime.cudaMalloc(ctypes.byref(memory), ctypes.c_size_t(4096))
+    runtime.cudaFree(memory)
+    if number == 1:
+        runtime.cudaFree(memory)
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    ranks = [context.Process(target=rank, args=(number, sys.argv[2] == "set")) for number in range(2)]
+    for each in ranks:
+        each.start()
+    for each in ranks:
+        each.join()
 """
 TORCHRUN = {"RANK": "{rank}", "WORLD_SIZE": "{size}", "LOCAL_RANK": "{rank}", "SLURM_PROCID": "0"}
 MPIRUN = {
@@ -67,6 +91,18 @@ def test_what_one_rank_does_wrong_names_it(fake_device: FakeDevice, tmp_path: Pa
     ran = fake_device.run(tmp_path, [sys.executable, script, fake_device.programs, *names])
     ranks = {each["code"]: each["ranks"] for each in ran.report["findings"] if each["severity"] == "error"}
     assert ranks == {"SS102": [1, 3], "SS201": [2]}
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
+@pytest.mark.parametrize(("variables", "ranks"), [("set", [1]), ("none", [])])
+def test_processes_that_python_starts_have_the_rank_that_they_set(
+    method: str, variables: str, ranks: list[int], fake_device: FakeDevice, tmp_path: Path
+) -> None:
+    script = tmp_path / "spawner.py"
+    script.write_text(SPAWNER)
+    ran = fake_device.run(tmp_path, [sys.executable, str(script), method, variables])
+    assert [each["ranks"] for each in ran.report["findings"] if each["code"] == "SS201"] == [ranks]
+    assert not [each for each in ran.problems if "partial result" in each]
 
 
 def test_a_job_of_one_process_has_no_ranks(fake_device: FakeDevice, tmp_path: Path) -> None:
