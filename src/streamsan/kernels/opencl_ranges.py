@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from streamsan.cuda_syntax.tree import Function, Macro
-from streamsan.kernels.work_item_ranges import Elements, Geometry, NotFollowedError, Ways, ranges
+from streamsan.kernels.axis_sums import NotFollowedError
+from streamsan.kernels.work_item_expressions import Elements, Geometry, Ways
+from streamsan.kernels.work_item_ranges import ranges
 from streamsan.model.opencl.work_items import ByteRange, WorkItems
 from streamsan.vocabulary import AccessMode, SlotFlag
 

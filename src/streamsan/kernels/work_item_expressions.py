@@ -1,0 +1,383 @@
+"""What expressions in a kernel's body are worth, for all work-items at once, and which elements they touch.
+
+Beside numbers there are places: elements behind a pointer. A condition that compares one axis with a constant cuts the
+axis; one that nobody can decide makes what stands under it unsure.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from streamsan.cuda_syntax import tree
+from streamsan.cuda_syntax.walk import nodes
+from streamsan.kernels.axis_sums import Axes, Axis, NotFollowedError, Sum, added
+
+MOST_STEPS: Final = 20_000
+MOST_CALLS: Final = 4
+MOST_ACCESSES: Final = 512
+_AXES: Final = {"x": 0, "y": 1, "z": 2}
+_MIN: Final = frozenset({"min", "fmin"})
+_MAX: Final = frozenset({"max", "fmax"})
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """How a kernel is launched: what the numbers of its work-items are."""
+
+    first: tuple[int, int, int]
+    """numbers of the first blocks"""
+    blocks: tuple[int, int, int]
+    threads: tuple[int, int, int]
+    """of a block; where nobody asks for the number in a block, each work-item may be a block of its own"""
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Elements from `begin` to `end` (exclusive)."""
+
+    begin: int
+    end: int
+    sure: bool
+    """each of them is touched by every such launch; else none outside of them is"""
+
+
+@dataclass(slots=True)
+class Ways:
+    """What a launch reads, and writes, through one pointer; None among them: nobody knows where."""
+
+    reads: list[Elements | None] = field(default_factory=list)
+    writes: list[Elements | None] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An element behind a pointer parameter."""
+
+    parameter: str
+    offset: Sum | None
+
+
+Value = Sum | Place | None
+
+
+class ExpressionWalk(ABC):
+    """Follows expressions. What follows statements is a class below it."""
+
+    def __init__(
+        self,
+        functions: Mapping[str, Sequence[tree.Function]],
+        macros: Mapping[str, tree.Macro],
+        geometry: Geometry,
+    ) -> None:
+        self.functions = functions
+        self.macros = macros
+        self.geometry = geometry
+        self.axes = Axes({})
+        self.known: dict[str, Value] = {}
+        self.found: dict[str, Ways] = {}
+        self.escaped: set[str] = set()
+        self.sure = True
+        self.whole = True
+        """an element that is touched here is touched as a whole"""
+        self.left = False
+        """no work-item goes on here"""
+        self.steps = 0
+        self.level = 0
+        self.accesses = 0
+        for at in range(3):
+            first, blocks, threads = geometry.first[at], geometry.blocks[at], geometry.threads[at]
+            self.axes.put(at, Axis(first, first + blocks - 1, True, frozenset({at})))
+            self.axes.put(3 + at, Axis(0, threads - 1, True, frozenset({3 + at})))
+
+    @abstractmethod
+    def statement(self, node: tree.Statement | None) -> None:
+        """Follow a statement."""
+
+    @abstractmethod
+    def either(
+        self, condition: tree.Expression, then: Callable[[], object], otherwise: Callable[[], object], node: object
+    ) -> None:
+        """Follow the two branches of `node` (None: an expression)."""
+
+    def value(self, node: tree.Expression | None) -> Value:
+        """Return what an expression is worth, and note what it touches."""
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise NotFollowedError
+        if isinstance(node, tree.Literal_):
+            return Sum(int(node.value)) if isinstance(node.value, int) else None
+        if isinstance(node, tree.Name):
+            return self._name(node.name)
+        if isinstance(node, tree.Cast):
+            value = self.value(node.operand)
+            if isinstance(value, Place):
+                self.escape(value)
+                return None
+            return value
+        if isinstance(node, tree.Unary):
+            return self._unary(node)
+        if isinstance(node, tree.Binary):
+            return self._binary(node)
+        if isinstance(node, tree.Assign):
+            return self._assign(node)
+        if isinstance(node, tree.Conditional):
+            return self._conditional(node)
+        if isinstance(node, tree.Index):
+            self.access(self._element(node), reads=True)
+            return None
+        if isinstance(node, tree.Member):
+            return self._member(node)
+        if isinstance(node, tree.Call):
+            return self._call(node)
+        if isinstance(node, tree.SizeOf) or node is None:
+            return None
+        for part in nodes(node):
+            if isinstance(part, tree.Name):
+                self.escape(self.known.get(part.name))
+        return None
+
+    def _name(self, name: str) -> Value:
+        if name in self.known:
+            return self.known[name]
+        macro = self.macros.get(name)
+        if macro is None or macro.parameters is not None:
+            return None
+        if macro.expression is None:
+            raise NotFollowedError
+        return self.value(macro.expression)
+
+    def _element(self, node: tree.Index) -> Value:
+        whole, self.whole = self.whole, True  # what is read to find the element
+        base, index = self.value(node.base), self.value(node.index)
+        self.whole = whole
+        if not isinstance(base, Place):
+            return None
+        return self._moved(base, index, 1)
+
+    def _moved(self, place: Place, by: Value, factor: int) -> Place:
+        if not isinstance(by, Sum) or place.offset is None:
+            return Place(place.parameter, None)
+        return Place(place.parameter, added(place.offset, by, factor))
+
+    def _unary(self, node: tree.Unary) -> Value:
+        operand = node.operand
+        if node.operator == "&" and isinstance(operand, tree.Index):
+            return self._element(operand)
+        if node.operator == "*":
+            self.access(self.value(operand), reads=True)
+            return None
+        if node.operator in ("++", "--", "post++", "post--"):
+            place = self._target(operand)
+            self.access(place, reads=True, writes=True)
+            if isinstance(operand, tree.Name):
+                self._set(operand.name, None)
+            return None
+        value = self.value(operand)
+        if node.operator == "-" and isinstance(value, Sum):
+            return added(Sum(0), value, -1)
+        if isinstance(value, Place):
+            self.escape(value)
+        return value if node.operator == "+" else None
+
+    def _target(self, node: tree.Expression) -> Value:
+        """Return the place that is assigned to, without reading it."""
+        if isinstance(node, tree.Index):
+            return self._element(node)
+        if isinstance(node, tree.Unary) and node.operator == "*":
+            return self.value(node.operand)
+        if isinstance(node, tree.Member) and not node.arrow:
+            return self._target(node.object)
+        if isinstance(node, tree.Name):
+            return None
+        if isinstance(node, tree.Member):
+            return self.value(node.object)
+        self.value(node)
+        return None
+
+    def _set(self, name: str, value: Value) -> None:
+        held = self.known.get(name)
+        if isinstance(held, Place) and not isinstance(value, Place):
+            self.escape(held)
+        self.known[name] = value if self.sure else None if not isinstance(held, Place) else held
+
+    def _assign(self, node: tree.Assign) -> Value:
+        value = self.value(node.value)
+        if isinstance(node.target, tree.Name):
+            name = node.target.name
+            if node.operator != "=":
+                held = self.known.get(name)
+                sign = {"+=": 1, "-=": -1}.get(node.operator)
+                if isinstance(held, Place):
+                    self.known[name] = self._moved(held, value if sign else None, sign or 1)
+                    return self.known[name]
+                known = isinstance(held, Sum) and isinstance(value, Sum) and sign is not None
+                value = added(held, value, sign) if known else None  # type: ignore[arg-type]
+            elif isinstance(value, Place) and not self.sure:
+                self.escape(value)
+            self._set(name, value)
+            return value
+        if isinstance(value, Place):
+            self.escape(value)
+        place = self._target(node.target)
+        whole, self.whole = self.whole, not isinstance(node.target, tree.Member)
+        self.access(place, reads=node.operator != "=", writes=True)
+        self.whole = whole
+        return None
+
+    def _conditional(self, node: tree.Conditional) -> Value:
+        worth: list[Value] = []
+        self.either(
+            node.condition,
+            lambda: worth.append(self.value(node.then)),
+            lambda: worth.append(self.value(node.otherwise)),
+            None,
+        )
+        for value in worth:
+            if isinstance(value, Place) and len(worth) > 1:
+                self.escape(value)
+        return worth[0] if len(worth) == 1 else None
+
+    def _member(self, node: tree.Member) -> Value:
+        at = _AXES.get(node.member)
+        if isinstance(node.object, tree.Name) and at is not None and node.object.name not in self.known:
+            word = node.object.name
+            if word in ("blockIdx", "threadIdx"):
+                name = at if word == "blockIdx" else 3 + at
+                axis = self.axes[name]
+                return Sum(0, ((name, 1),)) if axis.low < axis.high else Sum(axis.low)
+            if word == "blockDim":
+                return Sum(self.geometry.threads[at])
+            if word == "gridDim":
+                return Sum(self.geometry.blocks[at])
+        value = self._of_part(lambda: self.value(node.object))
+        if isinstance(value, Place):
+            self.escape(value)
+        return None
+
+    def _of_part(self, evaluate: Callable[[], Value]) -> Value:
+        """Evaluate what only a part of is used: no element is touched as a whole."""
+        whole, self.whole = self.whole, False
+        value = evaluate()
+        self.whole = whole
+        return value
+
+    def _binary(self, node: tree.Binary) -> Value:
+        operator = node.operator
+        if operator in ("&&", "||"):
+            self.value(node.left)
+            sure, self.sure = self.sure, False
+            self.value(node.right)
+            self.sure = sure
+            return None
+        left, right = self.value(node.left), self.value(node.right)
+        if operator in ("+", "-"):
+            sign = 1 if operator == "+" else -1
+            if isinstance(left, Place) and not isinstance(right, Place):
+                return self._moved(left, right, sign)
+            if isinstance(right, Place) and operator == "+":
+                return self._moved(right, left, 1)
+            if isinstance(left, Sum) and isinstance(right, Sum):
+                return added(left, right, sign)
+        for each in (left, right):
+            if isinstance(each, Place):
+                self.escape(each)
+        if not isinstance(right, Sum) or right.terms:
+            left, right = (right, left) if operator in ("*", "&") else (left, right)
+        if operator == "&" and isinstance(right, Sum) and not right.terms and right.constant >= 0:
+            low, high = self.axes.bounds(left) if isinstance(left, Sum) else (0, right.constant)
+            return self.axes.between(
+                0, min(high, right.constant) if low >= 0 else right.constant, left if isinstance(left, Sum) else None
+            )
+        if not isinstance(left, Sum) or not isinstance(right, Sum) or right.terms:
+            return None
+        return self.axes.by_constant(operator, left, right.constant)
+
+    def _call(self, node: tree.Call) -> Value:
+        callee = node.callee.name if isinstance(node.callee, tree.Name) else ""
+        macro = self.macros.get(callee)
+        if macro is not None:
+            return self._macro(macro, node)
+        values = [self.value(argument) for argument in node.arguments]
+        if callee in _MIN | _MAX and len(values) == 2:
+            return self._limit(values[0], values[1], callee in _MIN)
+        if callee == "clamp" and len(values) == 3:
+            return self._limit(self._limit(values[0], values[1], False), values[2], True)
+        if callee.startswith("atomic") and values:
+            self.access(values[0], reads=True, writes=True)
+            values = values[1:]
+        places = [value for value in values if isinstance(value, Place)]
+        if places and not self._followed(callee, values):
+            for place in places:
+                self.escape(place)
+        return None
+
+    def _limit(self, one: Value, other: Value, least: bool) -> Value:
+        return self.axes.limited(one, other, least) if isinstance(one, Sum) and isinstance(other, Sum) else None
+
+    def _macro(self, macro: tree.Macro, node: tree.Call) -> Value:
+        parameters = macro.parameters or []
+        if macro.name in ("barrier", "work_group_barrier"):
+            return None
+        if macro.expression is None or macro.variadic or len(parameters) != len(node.arguments):
+            raise NotFollowedError
+        values = [self.value(argument) for argument in node.arguments]
+        known, self.known = self.known, {**self.known, **dict(zip(parameters, values, strict=True))}
+        self.level += 1
+        if self.level > MOST_CALLS:
+            raise NotFollowedError
+        worth = self.value(macro.expression)
+        self.level -= 1
+        self.known = known
+        return worth
+
+    def _followed(self, callee: str, values: list[Value]) -> bool:
+        """Follow the body of a function that is given pointers; tell whether that was done."""
+        bodies = [each for each in self.functions.get(callee, ()) if each.body is not None]
+        if len(bodies) != 1 or self.level >= MOST_CALLS or len(bodies[0].parameters) != len(values):
+            return False
+        function = bodies[0]
+        if function.body is None or _leaves_early(function.body):
+            return False
+        known, self.known = self.known, {}
+        for parameter, value in zip(function.parameters, values, strict=True):
+            self.known[parameter.name] = value
+        self.level += 1
+        self.statement(function.body)
+        self.level -= 1
+        self.known, self.left = known, False
+        return True
+
+    def access(self, place: Value, *, reads: bool = False, writes: bool = False) -> None:
+        """Note that elements are touched."""
+        if not isinstance(place, Place) or self.left:
+            return
+        self.accesses += 1
+        if self.accesses > MOST_ACCESSES:
+            raise NotFollowedError
+        touched: Elements | None = None
+        if place.offset is not None:
+            low, high = self.axes.bounds(place.offset)
+            # What lies before the pointer cannot be meant.
+            sure = self.sure and self.whole and low >= 0 and self.axes.is_dense(place.offset)
+            touched = Elements(max(0, low), high + 1, sure)
+            if touched.end <= touched.begin:
+                touched = None
+        ways = self.found[place.parameter]
+        if reads:
+            ways.reads.append(touched)
+        if writes:
+            ways.writes.append(touched)
+
+    def escape(self, value: Value) -> None:
+        """A pointer goes where it is not followed."""
+        if isinstance(value, Place):
+            self.escaped.add(value.parameter)
+
+
+def _leaves_early(body: tree.Block) -> bool:
+    """Tell whether a function returns anywhere but in its last statement."""
+    returns = [part for part in nodes(body) if isinstance(part, tree.Return)]
+    return bool(returns) and not (len(returns) == 1 and body.body and body.body[-1] is returns[0])
