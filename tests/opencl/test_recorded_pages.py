@@ -85,7 +85,9 @@ def test_a_program_of_a_page_is_recorded(block: Block, opencl_machine: OpenclMac
     ran = opencl_machine.run(tmp_path, [str(tmp_path / "program")])
     expected = Expectations.of(block.text) if block.code not in UNSEEN else Expectations(frozenset(), frozenset())
     if block.code in CHANCE:
-        assert ran.loud <= expected.loud
+        # Called back as late as that, a wrong program also uses a queue that is gone.
+        late = {(line, "SS205") for line, _ in expected.loud}
+        assert ran.loud <= expected.loud | late
         return
     assert (ran.loud, expected.notes - ran.notes) == (expected.loud, set()), ran.report.get("findings")
     if block.kind == "right":
