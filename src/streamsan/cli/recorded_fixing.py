@@ -12,7 +12,7 @@ from streamsan.analysis.inputs import analyse_path
 from streamsan.analysis.source_files import SourceOptions
 from streamsan.checking.defects import problem_of
 from streamsan.cli.edited import Edited
-from streamsan.cli.report_options import ReportOptions
+from streamsan.cli.report_options import ReportOptions, say_each
 from streamsan.cli.seeker import Tell, without_edit
 from streamsan.edits.recorded.recorded_fixes import RecordedFixes, fixes_of_recording
 from streamsan.edits.source_text import EditError
@@ -40,7 +40,7 @@ def seek(
         except Exception as error:
             edited.unreadable.append(problem_of(path, error))
             continue
-        edited.failed += [Problem(path, message) for message in checked.problems]
+        say_each(Problem(path, message) for message in checked.problems)
         if not add_edits(edited, checked, reporting, tell):
             others.append(path)
     return others
@@ -56,7 +56,11 @@ def add_edits(edited: Edited, checked: Checked, reporting: ReportOptions, tell: 
         return False
     shown = [each for each in kept if reporting.shows(each)]
     texts = _Texts()
-    fixes = fixes_of_recording(trace, shown, texts.read, lambda done, total: tell(checked.path, done, total))
+    try:
+        fixes = fixes_of_recording(trace, shown, texts.read, lambda done, total: tell(checked.path, done, total))
+    except Exception as error:
+        edited.failed.append(problem_of(checked.path, error))
+        return True
     for file, data in fixes.contents.items():
         real = os.path.realpath(file)
         if real in edited.after:
@@ -78,7 +82,11 @@ def with_edits(checked: Checked, tell: Tell) -> Checked | None:
     findings = []
     for number, finding in enumerate(checked.findings):
         tell(checked.path, number, len(checked.findings))
-        fixes = fixes_of_recording(trace, [finding], texts.read)
+        try:
+            fixes = fixes_of_recording(trace, [finding], texts.read)
+        except Exception as error:
+            findings.append(without_edit(finding, problem_of(checked.path, error).message))
+            continue
         if fixes.fixed:
             (fixed,) = fixes.fixed
             finding = replace(finding, fix=Fix(fixed.summary, verified=True, edits=fixed.edits), no_fix="")

@@ -306,8 +306,9 @@ def _edited(results: list[Checked], reporting: ReportOptions, wish: _Wish) -> tu
         return results, True
     if wish.patch:
         edits.show(edited, reporting.notes)
-        return results, False
-    problems = edits.write(edited, reporting.notes)
+        say_each(edited.failed)
+        return results, bool(edited.failed)
+    problems = [*edited.failed, *edits.write(edited, reporting.notes)]
     say_each(problems)
     return results, bool(problems)
 
