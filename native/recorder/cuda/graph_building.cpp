@@ -39,6 +39,17 @@ void remember_conditional(const Call& call, const abi::ConditionalNode& node) {
     const abi::Word made = call.output(Role::OUT_HANDLE);
     if (made == 0 || node.bodies == nullptr || node.size == 0 || node.size > most_bodies) return;
     node_sites().set_conditional(made, {node.condition, node.type, {node.bodies, node.bodies + node.size}});
+    for (std::uint32_t body = 0; body < node.size; ++body) ended_graphs().begin(node.bodies[body]);
+}
+
+/// The child graph of a node is a graph of the driver's: its handle may be that of one that was destroyed.
+void child_began(ThreadState& state, abi::Word node) {
+    const Driver* const driver = recorder()->driver;
+    if (driver == nullptr || driver->cuGraphChildGraphNodeGetGraph == nullptr) return;
+    const OwnCalls own(state);
+    const RelaxedCaptures relaxed;
+    abi::Word child = 0;
+    if (driver->cuGraphChildGraphNodeGetGraph(node, &child) == abi::success && child != 0) ended_graphs().begin(child);
 }
 
 void exit_add(ThreadState& state, Call& call) {
@@ -172,6 +183,8 @@ void graph_resource(ThreadState& state, abi::Resource resource, const abi::Graph
 void graph_call_ended(ThreadState& state, Call& call) {
     if (call.captured) {
         const CapturedNode made = captured_node(state, call);
+        // The program may ask for the graph while it is captured into.
+        if (made.graph != 0) ended_graphs().begin(made.graph);
         // A call that makes no node leaves the stream behind an earlier one.
         if (made.node != 0 && node_sites().graph_of(made.node) != made.graph)
             node_sites().made(made.graph, made.node, origin_here(state));
@@ -188,7 +201,9 @@ void graph_call_ended(ThreadState& state, Call& call) {
         }
         case Effect::GRAPH_ADD_NODE: {
             const abi::Word node = call.output(Role::OUT_HANDLE);
-            if (node != 0) node_sites().made(call.value(Handle::GRAPH), node, origin_here(state));
+            if (node == 0) return;
+            node_sites().made(call.value(Handle::GRAPH), node, origin_here(state));
+            if (given_node(call).child != 0) child_began(state, node);
             return;
         }
         case Effect::GRAPH_DESTROY: node_sites().graph_destroyed(call.value(Handle::GRAPH)); return;

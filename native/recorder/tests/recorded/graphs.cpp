@@ -766,6 +766,28 @@ SCENARIO(handles_come_back_right) {
     release(p);
 }
 
+/// A body of a conditional node is a graph of the driver's, whose handle may be that of one that was destroyed.
+SCENARIO(body_with_a_handle_come_back_right) {
+    const Word s = stream_create();
+    const Word p = allocate(bytes);
+    // The handles come back for the graph, its condition, and the body.
+    const Word old[] = {graph_create(), graph_create(), graph_create(), graph_create()};
+    for (const Word each : old) graph_destroy(each);
+    const Word graph = graph_create();
+    const Word condition = condition_create(graph, 1, 1);
+    std::vector<Word> bodies(1);
+    add_conditional(graph, {}, bodies, condition, 0);
+    CHECK(std::find(std::begin(old), std::end(old), bodies[0]) != std::end(old));
+    add_kernel(bodies[0], {}, fill, {p, 2});
+    Word executable = 0;
+    CHECK(instantiate(executable, graph) == 0);
+    graph_launch(executable, s);
+    stream_synchronize(s);
+    exec_destroy(executable);
+    graph_destroy(graph);
+    release(p);
+}
+
 SCENARIO(unreadable) {
     const Word s = stream_create();
     const Word p = allocate(bytes);
