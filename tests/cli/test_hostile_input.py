@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.deep
 @pytest.mark.parametrize(
-    ("kind", "count"), [("traces", 200), ("launches", 150), ("code", 60), ("sources", 60), ("patches", 20)]
+    ("kind", "count"), [("traces", 100), ("launches", 75), ("code", 40), ("sources", 40), ("patches", 12)]
 )
 def test_hostile_input_ends_as_it_should(kind: str, count: int) -> None:
     done = subprocess.run(

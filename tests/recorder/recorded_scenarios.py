@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from trace_writer_driver import CORE, ENVIRONMENT, NATIVE, build, run
 
 from fake_device import FakeDevice
+from sanitized_programs import CORE, ENVIRONMENT, NATIVE, build, run
 from streamsan.analysis.checked import Checked
 from streamsan.analysis.traces import analyse_trace
 from streamsan.findings.finding import Severity

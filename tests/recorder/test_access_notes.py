@@ -6,8 +6,8 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from trace_writer_driver import NATIVE, UNDER_SANITIZERS, build, run
 
+from sanitized_programs import NATIVE, UNDER_SANITIZERS, build, run
 from streamsan.recorder.accesses import PATCH
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from trace_writer_driver import UNDER_SANITIZERS, build, run
+
+from sanitized_programs import UNDER_SANITIZERS, build, run
 
 
 @pytest.mark.parametrize("sanitizer", UNDER_SANITIZERS)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from trace_writer_driver import NATIVE
 
 from host_compiler import COMPILER
+from sanitized_programs import NATIVE
 from streamsan.platforms import CUDA
 
 HEADERS = ("cuda.h", "cupti.h")

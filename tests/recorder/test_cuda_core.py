@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from recorded_scenarios import UNITS
-from trace_writer_driver import UNDER_SANITIZERS, build, operations_of, run
 
+from sanitized_programs import UNDER_SANITIZERS, build, operations_of, run
 from streamsan.trace import Trace, reader
 from streamsan.vocabulary import CallClass, ContextKind, ExitKind, OperationKind, SlotFlag, StreamKind
 

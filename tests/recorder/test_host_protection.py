@@ -6,7 +6,8 @@ import platform
 import re
 
 import pytest
-from trace_writer_driver import NATIVE, UNDER_SANITIZERS, build, run
+
+from sanitized_programs import NATIVE, UNDER_SANITIZERS, build, run
 
 DRIVER = NATIVE / "recorder/tests/host_driver.cpp"
 UNITS = ("recorder/tests/host_driver.cpp recorder/host/protection.cpp recorder/host/fault_chain.cpp",)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from trace_writer_driver import UNDER_SANITIZERS, build, run
+
+from sanitized_programs import UNDER_SANITIZERS, build, run
 
 UNITS = ["recorder/tests/learned_driver.cpp recorder/cuda/learned_accesses.cpp recorder/memory/*.cpp"]
 

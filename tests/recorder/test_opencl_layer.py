@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from trace_writer_driver import CORE, UNDER_SANITIZERS, build, operations_of, run
 
+from sanitized_programs import CORE, UNDER_SANITIZERS, build, operations_of, run
 from streamsan.generate.opencl_header import rows_of
 from streamsan.launched_code.resolution import resolve_kernels
 from streamsan.platforms import OPENCL

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from trace_writer_driver import build
+
+from sanitized_programs import build
 
 LOAD = bytes.fromhex("b47500080c000000008000080800d821")
 """UTMALDG.2D [UR12], [UR8], as CUDA 13.0 assembles it for sm_90; below UTMASTG, UTMAREDG, and a bulk copy"""

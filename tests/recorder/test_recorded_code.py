@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from recorded_scenarios import Scenarios, scenarios_in_all_ways
-from trace_writer_driver import ENVIRONMENT, UNDER_SANITIZERS
 
+from sanitized_programs import ENVIRONMENT, UNDER_SANITIZERS
 from streamsan.trace import Trace, family
 from streamsan.trace.view import iterate
 from streamsan.vocabulary import MemoryKind, OperationKind

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from recorded_scenarios import Scenarios, expected, line_of, loud, names
 from recorded_scenarios import scenarios as compiled
-from trace_writer_driver import operations_of
 
+from sanitized_programs import operations_of
 from streamsan.trace import Trace, reader
 from streamsan.trace.rows import Rows
 from streamsan.trace.view import iterate

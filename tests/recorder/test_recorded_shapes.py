@@ -7,8 +7,8 @@ import struct
 import numpy as np
 import pytest
 from recorded_scenarios import Scenarios, scenarios_in_all_ways
-from trace_writer_driver import UNDER_SANITIZERS
 
+from sanitized_programs import UNDER_SANITIZERS
 from streamsan.trace import Trace, family, reader
 from streamsan.trace.file_layout import MOST_LAUNCH_SHAPES
 from streamsan.trace.launch_shapes import ByteRun, LaunchShape, PointerPlace

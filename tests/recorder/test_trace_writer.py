@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from trace_writer_driver import ENVIRONMENT, UNDER_SANITIZERS, WRITER_SOURCES, build, operations_of, run
 
+from sanitized_programs import ENVIRONMENT, UNDER_SANITIZERS, WRITER_SOURCES, build, operations_of, run
 from streamsan.trace import Trace
 from streamsan.trace.reader import read
 from streamsan.vocabulary import OperationKind, SlotFlag

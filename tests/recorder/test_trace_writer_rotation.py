@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from trace_writer_driver import UNDER_SANITIZERS, WRITER_SOURCES, build, operations_of, run
 
+from sanitized_programs import UNDER_SANITIZERS, WRITER_SOURCES, build, operations_of, run
 from streamsan.trace import Trace
 from streamsan.trace.reader import read
 from streamsan.vocabulary import OperationKind, SlotFlag

@@ -1,4 +1,4 @@
-"""Compiles native test programs of the recorder under sanitizers, and runs them."""
+"""Compiles native test programs under sanitizers, and runs them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streamsan.generate.__main__ import write_headers
 from streamsan.trace import Trace
 from streamsan.trace.layout import SLOT
 
-NATIVE = Path(__file__).parents[2] / "native"
+NATIVE = Path(__file__).parents[1] / "native"
 SANITIZERS: dict[str, list[str]] = {
     "plain": ["-O0"],
     "address": ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
