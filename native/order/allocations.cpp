@@ -17,6 +17,15 @@ std::uint32_t Allocations::segment_containing(std::uint64_t address) const {
     return below != none && address < records_[below].end() ? below : none;
 }
 
+std::uint32_t Allocations::named_by(std::uint64_t address, std::uint32_t generation) const {
+    const std::uint32_t found = containing(address);
+    if (found != none || generation == 0) return found;
+    const std::uint32_t below = bases_.last_not_above(address);
+    if (below == none) return none;
+    const Allocation& unknown = records_[below];
+    return unknown.size == 0 && unknown.generation == generation ? below : none;
+}
+
 std::uint32_t Allocations::block_containing(std::uint64_t address) const {
     const std::uint32_t exact = block_by_base_.find(address);
     if (exact != none) return exact;

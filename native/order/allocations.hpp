@@ -81,6 +81,10 @@ public:
     /// The block, or else the allocation, live or freed, that contains the address; `none` if no one knows it.
     [[nodiscard]] std::uint32_t containing(std::uint64_t address) const;
 
+    /// The same of an address that was made from an allocation's: one behind the base of memory whose size nobody knows
+    /// lies in it.
+    [[nodiscard]] std::uint32_t named_by(std::uint64_t address, std::uint32_t generation) const;
+
     Allocation& operator[](std::uint32_t index) { return records_[index]; }
     const Allocation& operator[](std::uint32_t index) const { return records_[index]; }
 

@@ -274,7 +274,7 @@ void Graphs::check_body(Process& process, std::uint32_t index, bool changed_only
             if (!node.changed) continue;
             for (const Reference& reference : node.used()) {
                 const std::uint32_t allocation =
-                    reference.polls() ? none : process.allocations.containing(reference.address);
+                    reference.polls() ? none : process.allocations.named_by(reference.address, reference.generation);
                 if (allocation != none) touched.set(allocation, 0);
             }
         }
@@ -287,7 +287,7 @@ void Graphs::check_body(Process& process, std::uint32_t index, bool changed_only
     for (std::uint32_t node = 0; node < body.nodes.size(); ++node) {
         for (const Reference& reference : body.nodes[node].used()) {
             const std::uint32_t allocation =
-                reference.polls() ? none : process.allocations.containing(reference.address);
+                reference.polls() ? none : process.allocations.named_by(reference.address, reference.generation);
             if (allocation == none || (changed_only && touched.find(allocation) == none)) continue;
             const std::uint32_t at = seen.number(allocation, uses.size());
             if (at == uses.size()) uses.push_back({allocation, {}, false, {}});

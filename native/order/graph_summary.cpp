@@ -136,7 +136,7 @@ void Graphs::note_record(GraphExec& exec, std::uint32_t number) {
 void Graphs::bake(Process& process, GraphExec& exec, std::uint32_t number, const Reference& reference, FlatMap& seen,
                   FlatMap& seen_stale) {
     const BodyNode& node = exec.body.nodes[number];
-    const std::uint32_t at = process.allocations.containing(reference.address);
+    const std::uint32_t at = process.allocations.named_by(reference.address, reference.generation);
     if (at == none) return;
     Allocation& allocation = process.allocations[at];
     if (allocation.kind == MemoryKind::GRAPH) {

@@ -115,7 +115,7 @@ void Engine::opaque_call(Thread& thread, Process& process, const Operation& oper
     process.opaque = everything();
     catch_up(thread, process);
     for (const Reference& reference : references_) {
-        const std::uint32_t index = process.allocations.containing(reference.address);
+        const std::uint32_t index = process.allocations.named_by(reference.address, reference.generation);
         if (index != none) process.allocations[index].marks.escaped = true;
     }
     if (requirements_) require_escape(process, thread, operation.sequence);

@@ -30,7 +30,7 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
         const Epoch here = host.advance();  // done by the host itself, such as a host-to-host copy
         for (const Reference& reference : references_) {
             use(process, thread, nullptr, host, reference, {operation, here}, false);
-            const std::uint32_t at = process.allocations.containing(reference.address);
+            const std::uint32_t at = process.allocations.named_by(reference.address, reference.generation);
             if (at == none || !process.allocations[at].live()) continue;
             const Allocation& allocation = process.allocations[at];
             if (!allocation.is_not_of(reference.generation) && allocation.kind != MemoryKind::GRAPH)
@@ -73,11 +73,12 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
         stream.kernel_from = ahead;
     }
     const auto of_pageable_memory = [&](const Reference& reference) {
-        const std::uint32_t at = process.allocations.containing(reference.address);
+        const std::uint32_t at = process.allocations.named_by(reference.address, reference.generation);
         return at != none && pageable(process.allocations[at].kind);
     };
     const auto is_written_there = [&](const Reference& reference) {
-        const std::uint32_t at = waits_as_observed ? process.allocations.containing(reference.address) : none;
+        const std::uint32_t at =
+            waits_as_observed ? process.allocations.named_by(reference.address, reference.generation) : none;
         if (at == none) return false;
         // Memory that is gone is judged with the rest: what the host learns by the copy's wait is behind that.
         const Allocation& target = process.allocations[at];
@@ -142,7 +143,7 @@ void Engine::pass_function(std::uint64_t key, Timeline& stream, Epoch function) 
 void Engine::use(Process& process, Thread& thread, const Stream* stream, const Timeline& own,
                  const Reference& reference, Placed placed, bool settled) {
     if (reference.polls()) return;
-    const std::uint32_t index = process.allocations.containing(reference.address);
+    const std::uint32_t index = process.allocations.named_by(reference.address, reference.generation);
     if (index == none) return;
     Allocation& allocation = process.allocations[index];
     note_other_use(process, index, placed.operation.kind, reference.mode);
@@ -272,7 +273,7 @@ void Engine::judge_refused_use(Process& process, Thread& thread, const Operation
     if (operation.status != status::invalid_value || !with_operands.has(operation.kind)) return;
     const Clock& clock = timeline(thread).clock;
     for (const Reference& reference : references_) {
-        const std::uint32_t index = process.allocations.containing(reference.address);
+        const std::uint32_t index = process.allocations.named_by(reference.address, reference.generation);
         if (index == none) continue;
         Allocation& allocation = process.allocations[index];
         if (allocation.is_not_of(reference.generation) || allocation.live() || allocation.kind == MemoryKind::GRAPH ||
@@ -335,7 +336,7 @@ void Engine::host_access(Thread& thread, Process& process, const Operation& oper
     Timeline& host = timeline(thread);
     const Epoch here = host.advance();
     for (const Reference& reference : references_) {
-        const std::uint32_t index = process.allocations.containing(reference.address);
+        const std::uint32_t index = process.allocations.named_by(reference.address, reference.generation);
         if (index == none) continue;
         const Allocation& allocation = process.allocations[index];
         if (allocation.kind == MemoryKind::GRAPH &&

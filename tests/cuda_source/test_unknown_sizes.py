@@ -1,32 +1,79 @@
-"""Copies and fills whose size nobody knows touch their first byte; those at an offset that nobody knows need not."""
+"""Copies and fills whose size nobody knows touch their first byte; what meets whatever the numbers are is an error."""
 
 from __future__ import annotations
 
 import pytest
 from reading import run
 
+from expectations import check_text
+from streamsan.findings.finding import Severity
 from streamsan.vocabulary import SlotFlag
 
 HEAD = "int main(int argc, char** argv) { size_t n = argc; char *d, *h; cudaMalloc(&d, 4 * n); cudaMallocHost(&h, n);"
 
 
 @pytest.mark.parametrize(
-    ("call", "touches"),
+    ("call", "known"),
     [
         ("cudaMemcpyAsync(d, h, n, cudaMemcpyHostToDevice, 0);", True),
         ("cudaMemsetAsync(d, 0, n, 0);", True),
-        ("cudaMemset2DAsync(d, n, 0, 4, 8, 0);", True),
-        ("cudaMemcpyAsync(d + n, h, n, cudaMemcpyHostToDevice, 0);", False),
-        ("cudaMemsetAsync(d + 2 * n, 0, n, 0);", False),
+        ("cudaMemcpyAsync(d + n, h, n, cudaMemcpyHostToDevice, 0);", True),
+        ("cudaMemset2DAsync(d, n, 0, 4, 8, 0);", False),
     ],
 )
-def test_whether_the_first_byte_is_touched(call, touches, tmp_path):
+def test_what_stands_for_the_bytes_is_touched(call, known, tmp_path):
     ops = run(HEAD + call + "}", tmp_path)
     found = next(op for op in ops if op.kind in ("COPY", "MEMSET"))
+    assert bool(found.size) is known
+    assert found.flags & SlotFlag.TOUCHES
+
+
+def test_an_offset_that_nobody_can_say_need_not_touch_the_first_byte(tmp_path):
+    ops = run(f"long where(const char*); {HEAD} cudaMemsetAsync(d + 0.5 * argc, 0, n, 0); }}", tmp_path)
+    found = next(op for op in ops if op.kind == "MEMSET")
     assert found.size == 0
-    assert bool(found.flags & SlotFlag.TOUCHES) is touches
+    assert not found.flags & SlotFlag.TOUCHES
 
 
 def test_no_bytes_touch_nothing(tmp_path):
     ops = run(HEAD + "cudaMemsetAsync(d, 0, 0 * n, 0); }", tmp_path)
     assert next(op for op in ops if op.kind == "MEMSET").address == 0
+
+
+TWO = """
+__global__ void scale(float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }
+__global__ void every_other(float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i % 2) x[i] *= 2; }
+int main(int argc, char** argv) {
+    int n = atoi(argv[1]), m = atoi(argv[2]);
+    cudaStream_t a, b;
+    cudaStreamCreate(&a); cudaStreamCreate(&b);
+    float *d, *h;
+    cudaMalloc(&d, n * sizeof(float)); cudaMallocHost(&h, n * sizeof(float));
+    CALLS
+    cudaDeviceSynchronize();
+}
+"""
+UPLOAD = "cudaMemcpyAsync(d, h, n * sizeof(float), cudaMemcpyHostToDevice, a); "
+FRONT = "cudaMemsetAsync(d, 0, m * sizeof(float), a); "
+
+
+@pytest.mark.parametrize(
+    ("calls", "severity"),
+    [
+        (UPLOAD + "scale<<<(n + 255) / 256, 256, 0, b>>>(d + n / 2, n / 2);", Severity.ERROR),
+        (UPLOAD + "scale<<<(n + 255) / 256, 256, 0, b>>>(d + n, n);", None),
+        (FRONT + "scale<<<(n + 255) / 256, 256, 0, b>>>(d + m, n);", None),
+        (FRONT + "cudaMemsetAsync(d + m / 2, 0, m * sizeof(float), b);", Severity.ERROR),
+        (FRONT + "cudaMemsetAsync(d + n, 0, m * sizeof(float), b);", Severity.NOTE),
+        (FRONT + "cudaMemsetAsync(d + (n < m ? m : n), 0, m * sizeof(float), b);", None),
+        # What is known later is not known of what was before.
+        (FRONT + "if (m == 16) cudaMemsetAsync(d + 16, 0, 64, b);", Severity.NOTE),
+        (FRONT + "if (m <= 16) cudaMemsetAsync(d + 16, 0, 64, b);", Severity.NOTE),
+        # Which elements the kernel leaves out is not followed: no more than a doubt.
+        (UPLOAD + "every_other<<<(n + 255) / 256, 256, 0, b>>>(d + n / 2, n / 2);", Severity.NOTE),
+    ],
+)
+def test_uses_meet_where_they_do_so_for_all_numbers(calls, severity, tmp_path):
+    found = [each for each in check_text(TWO.replace("CALLS", calls), tmp_path) if each.code == "SS109"]
+    assert [each.severity for each in found] == ([] if severity is None else [severity])
+    assert not any("byte" in line.message for each in found for line in each.related)

@@ -6,6 +6,7 @@ where it is implemented.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -23,6 +24,7 @@ from streamsan.cuda_source.values.cells import (
     Status,
     StructObject,
     SymbolPointer,
+    Term,
     Value,
 )
 from streamsan.cuda_source.values.classes import ClassInfo
@@ -252,6 +254,13 @@ class Reach(Protocol):
     def scope_ended(self, dying: list[Cell], span: tree.Span, completion: Completion | None) -> None: ...
 
 
+class Extents(Protocol):
+    """Bytes of uses in numbers that nobody knows."""
+
+    def number(self, value: Any, at: int) -> int | None: ...
+    def span(self, touched: Sequence[tuple[int, int] | None], given: Sequence[Any]) -> Symbol | None: ...
+
+
 class Device(Protocol):
     """What the device model is told beside calls of the API."""
 
@@ -279,6 +288,11 @@ class Device(Protocol):
     def operations(self) -> int: ...
     def pointer_lost(self, pointer: Pointer, kind: LostKind, span: tree.Span) -> None: ...
     def symbol_pointer(self, symbol: Symbol, offset: Any, span: tree.Span) -> Pointer | None: ...
+    def meaning(self, symbol: Symbol) -> Symbol | Term: ...
+    def moved(self, pointer: Pointer, bytes_: Value) -> Pointer: ...
+
+    @property
+    def extents(self) -> Extents: ...
 
 
 class HostMemory(Protocol):

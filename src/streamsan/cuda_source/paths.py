@@ -83,10 +83,12 @@ class Path:
         unit = program.unit
         self.builder = TraceBuilder(unit.file, platform_of_texts(unit.files.values()), "source")
         per_thread = PER_THREAD_MACRO in unit.macros
-        self.model = DeviceModel(self.builder, per_thread_default=per_thread, executor=HostFunctionsRun())
+        executor = HostFunctionsRun()
+        self.model = DeviceModel(self.builder, per_thread_default=per_thread, executor=executor)
         self.machine = Machine(program, relevance, coverage, self.decisions, limits)
         self.machine.known_main = entry.is_main or entry.is_fragment
         self.device = wire(self.machine, self.model)
+        executor.extents = self.device.extents
 
     def run(self) -> None:
         """Run the path to its end."""

@@ -11,10 +11,13 @@ from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.flattening import Bound, Flattening
 from streamsan.kernels.pointer_uses import kernel_uses, named_modes
 from streamsan.kernels.polled_words import polled_words
+from streamsan.kernels.thread_ranges import Three, followed, touched_by
 from streamsan.kernels.uses import Start, Use
 from streamsan.kernels.variable_uses import device_variables, polled_variables, reached, variable_uses
 from streamsan.kernels.waiting import UnitTexts
 from streamsan.vocabulary import AccessMode, SlotFlag
+
+Launched = tuple[int, Three, Three, tuple[tuple[str, int], ...]]
 
 
 class KernelBehaviours:
@@ -23,6 +26,8 @@ class KernelBehaviours:
     def __init__(self, unit: tree.Unit) -> None:
         self.unit = unit
         self._known: dict[tuple[int, str], KernelBehaviour] = {}
+        self._touched: dict[Launched, Mapping[str, tuple[int, int]]] = {}
+        self._followed: dict[int, bool] = {}
 
     def of(self, function: tree.Function, bound: Bound | None = None) -> KernelBehaviour:
         """Return what a kernel does. `bound`: what its template parameters are, where that is known."""
@@ -31,6 +36,23 @@ class KernelBehaviours:
         if found is None:
             found = self._known[key] = KernelBehaviour(function, self, bound or {})
         return found
+
+    def may_be_followed(self, function: tree.Function) -> bool:
+        """Tell whether a kernel's indices may be followed."""
+        found = self._followed.get(id(function))
+        if found is None:
+            names = self.flattening.functions
+            found = self._followed[id(function)] = followed(function, names)
+        return found
+
+    def touched_by(
+        self, function: tree.Function, blocks: Three, threads: Three, numbers: Mapping[str, int]
+    ) -> Mapping[str, tuple[int, int]]:
+        """Return the elements that a launch touches, each of them for sure and no others, by pointer parameters."""
+        key = (id(function), blocks, threads, tuple(numbers.items()))
+        if key not in self._touched:
+            self._touched[key] = touched_by(function, self.unit.macros, blocks, threads, numbers)
+        return self._touched[key]
 
     @cached_property
     def flattening(self) -> Flattening:

@@ -18,6 +18,7 @@ from streamsan.model.operands import (
     fill_work,
     first_byte,
     gaps,
+    named_extent,
     rows_of,
 )
 from streamsan.model.ranges import copy_status, fill_status
@@ -96,7 +97,7 @@ def memset(core: ModelCore, call: Call) -> Outcome:
     reference = core.reference(
         call.thread,
         address_of(core, call, target),
-        extent(target, shape, element),
+        named_extent(call, target, shape, element),
         AccessMode.WRITE,
         call.site,
         gaps(target, shape, element) or first_byte(target, shape, element),
@@ -146,7 +147,7 @@ def copy_references(core: ModelCore, call: Call, operands: CopyOperands) -> list
         core.reference(
             call.thread,
             address_of(core, call, side),
-            extent(side, shape),
+            named_extent(call, side, shape),
             mode,
             call.site,
             gaps(side, shape) or first_byte(side, shape),

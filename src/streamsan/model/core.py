@@ -290,6 +290,11 @@ class ModelCore(Emission):
         allocation = thread.process.allocations.get(pointer.generation)
         # Memory mapped into reserved addresses has generations of its own, which the pointer does not know.
         generation = 0 if allocation is not None and allocation.is_reservation else pointer.generation
+        touches = bool(flags & SlotFlag.TOUCHES)
+        region = self.executor.region(allocation, pointer, size, touches) if allocation is not None else None
+        if region is not None and rows is None:
+            flags = flags if region.touches else flags & ~SlotFlag.TOUCHES
+            return Reference(region.address, region.size, generation, mode, flags)
         if not pointer.exact:
             flags &= ~SlotFlag.TOUCHES  # nobody knows which byte is the first
         return Reference(pointer.address, extent, generation, mode, flags, rows if extent else None)

@@ -24,7 +24,7 @@ from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Allocation, Context, OtherHandle, Physical, Pool
 from streamsan.model.statuses import INVALID_VALUE
 from streamsan.model.streams_and_graphs import Event, GraphExec, Stream
-from streamsan.model.values import Symbol, Value
+from streamsan.model.values import Pointer, Symbol, Value
 from streamsan.model.work import Work
 from streamsan.vocabulary import FreeClass, MemoryKind, WaitClass
 
@@ -36,6 +36,17 @@ class Opened:
     status: int
     address: int = 0
     size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Bytes that stand for those of a use."""
+
+    address: int
+    size: int
+    """0: nobody knows where they end"""
+    touches: bool
+    """the first of them is surely touched"""
 
 
 class Executor:
@@ -75,6 +86,10 @@ class Executor:
 
     def free(self, thread: HostThread, allocation: Allocation, family: FreeClass, stream: Stream | None) -> None:
         """Release memory: in stream order (`stream`), or now. A driver that waits (F-01) waits here."""
+
+    def region(self, allocation: Allocation, pointer: Pointer, size: Value, touches: bool) -> Region | None:
+        """Return bytes that stand for those of a use whose place or size no number says; None: there are none."""
+        return None
 
     # -- order ------------------------------------------------------------------------------------
     def enqueue(self, thread: HostThread, stream: Stream, work: Work, wait: WaitClass) -> None:

@@ -66,14 +66,17 @@ def kernel_references(core: ModelCore, thread: HostThread, arguments: KernelArgu
     Numbers are no addresses, unless all others are known to be the host's and this one is CUDA's.
     """
     found = []
-    for value, mode, *flags in arguments:
+    for argument in arguments:
+        value, mode = argument[:2]
+        flags = argument[2] if len(argument) > 2 else 0
+        size = argument[3] if len(argument) > 3 else None
         if isinstance(value, int) and core.executor.unknown_is_pageable:
             value = core.pointer_of(thread, value, site)
             if value is None or not value.generation:
                 continue
         if isinstance(value, Pointer | Symbol):
             # A kernel reaches the whole allocation, before and after the pointer it is given.
-            reference = core.reference(thread, value, None, mode, site, sum(flags))
+            reference = core.reference(thread, value, size, mode, site, flags)
             if reference is not None:
                 found.append(reference)
     return found

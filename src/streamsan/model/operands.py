@@ -140,6 +140,13 @@ def extent(operand: Operand, shape: Shape, element: int = 1) -> int | None:
     return min((depth - 1) * slice_pitch + (height - 1) * pitch + width * element, LARGEST_SIZE)
 
 
+def named_extent(call: Call, operand: Operand, shape: Shape, element: int = 1) -> Value:
+    """Return the bytes of an operand, or what stands for them where a plain copy or fill is given no number."""
+    found = extent(operand, shape, element)
+    plain = found is None and shape.width is None and shape.height == shape.depth == 1
+    return call.value(Role.SIZE) if plain and element == 1 and call.has(Role.SIZE) else found
+
+
 def rows_of(operand: Operand, shape: Shape, element: int = 1) -> Rows | None:
     """Return the rows of an operand, None where they leave no byte of its extent untouched, or are not known."""
     size = extent(operand, shape, element)

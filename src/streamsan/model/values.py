@@ -35,6 +35,8 @@ class Pointer:
     """the allocation this pointer was derived from; tells a recycled address apart"""
     exact: bool = True
     """False: an offset was added that is not known, so the pointer may or may not be the base"""
+    offset: Symbol | None = None
+    """of one that is not exact: what stands for its offset from the base in bytes; None: nobody can say"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,9 @@ class Handle:
 Value = int | float | str | Symbol | Pointer | Handle | None
 """None is a value nobody could compute; 0 is NULL, and the legacy default stream where a stream is meant."""
 
-KernelArgument = tuple[Value, AccessMode] | tuple[Value, AccessMode, int]
-"""A value, how the kernel's body uses it, and perhaps flags of the reference (SlotFlag.TOUCHES, SlotFlag.ATOMIC)."""
+KernelArgument = tuple[Value, AccessMode] | tuple[Value, AccessMode, int] | tuple[Value, AccessMode, int, Value]
+"""A value, how the kernel's body uses it, and perhaps flags of the reference (SlotFlag.TOUCHES, SlotFlag.ATOMIC), and
+what stands for the bytes that it touches there."""
 KernelArguments = Sequence[KernelArgument]
 """The arguments of a kernel, structures flattened."""
 Fields = Mapping[str, Value]

@@ -176,7 +176,11 @@ class _Space:
     def find(self, address: int, generation: int = 0) -> Memory | None:
         index = bisect_right(self._bases, address) - 1
         memory = self._at[self._bases[index]] if index >= 0 else None
-        if memory is None or address >= memory.end:
+        if memory is None:
+            return None
+        # Of memory whose size nobody knows a pointer that was made from its own says that it goes on.
+        goes_on = not memory.size and generation != 0 and generation == memory.generation
+        if address >= memory.end and not goes_on:
             return None
         if generation and memory.generation and generation != memory.generation:
             return self._generations.get((memory.base, generation))
@@ -287,7 +291,8 @@ class _Reader:
             if memory is None or reference.polls:
                 continue
             begin = reference.address - memory.base
-            end = begin + reference.size if bulk and reference.size else 0
+            told = bulk or not memory.size  # beside memory of unknown size, what stands for a kernel's bytes
+            end = begin + reference.size if told and reference.size else 0
             if memory.size and (end > memory.size or (not end and view.kind is OperationKind.HOST_ACCESS)):
                 end = memory.size
             mode = reference.mode

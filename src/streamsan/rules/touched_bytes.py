@@ -13,6 +13,8 @@ def bytes_of(touch: Touch | None, allocation: AllocationFact | None) -> Bytes | 
     """Return which bytes of the allocation are touched; None where that is not known."""
     if touch is None or allocation is None or touch.begin < allocation.address:
         return None
+    if not allocation.size:  # addresses in it only say what is beside what
+        return None
     first = touch.begin - allocation.address
     if not touch.end:
         return Bytes(first, None, within=_within(touch, allocation))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from streamsan.cuda_source.device.source_sites import Sites
+from streamsan.cuda_source.device.unknown_extents import UnknownExtents
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     Cell,
@@ -17,6 +18,7 @@ from streamsan.cuda_source.values.cells import (
     Term,
     Value,
 )
+from streamsan.cuda_source.values.terms import combine
 from streamsan.cuda_syntax.tree import Span, Variable
 from streamsan.model import events
 from streamsan.model import values as model_values
@@ -42,6 +44,8 @@ class Device:
         self.queries: dict[Symbol, tuple[model_values.Value, int]] = {}
         """Results of queries that are not decided yet: the handle that was asked, and where."""
         self._terms: dict[Any, Symbol] = {}
+        self._meanings: dict[Symbol, Term] = {}
+        self.extents = UnknownExtents(machine, self.meaning)
 
     @property
     def operations(self) -> int:
@@ -99,6 +103,20 @@ class Device:
             return replace(base, address=base.address + offset)
         return replace(base, exact=False)
 
+    def meaning(self, symbol: Symbol) -> Symbol | Term:
+        """Return the term that a symbol stands for, else the symbol."""
+        return self._meanings.get(symbol, symbol)
+
+    def moved(self, pointer: Pointer, bytes_: Value) -> Pointer:
+        """Return a pointer so many bytes further on; None: nobody knows how many."""
+        if isinstance(bytes_, int) and pointer.exact and 0 < pointer.address + bytes_ < 1 << 63:
+            return replace(pointer, address=pointer.address + bytes_)
+        before: Value = pointer.address - pointer.base if pointer.exact else pointer.offset
+        before = self.meaning(before) if isinstance(before, Symbol) else before
+        total = combine("+", before, bytes_) if before is not None and bytes_ is not None else None
+        offset = self.plain(total) if isinstance(total, Symbol | Term) else None
+        return replace(pointer, exact=False, offset=offset if isinstance(offset, Symbol) else None)
+
     def plain(self, value: Value) -> model_values.Value:
         """Return a number, handle or unknown as the model takes it."""
         if isinstance(value, Term):
@@ -109,6 +127,7 @@ class Device:
             if symbol is None:
                 symbol = self.machine.fresh("value", "opaque")
                 self._terms[known] = symbol
+                self._meanings[symbol] = known
             return symbol
         if isinstance(value, Symbol):
             known = self.machine.known(value)

@@ -19,6 +19,7 @@ from streamsan.cuda_source.values.cells import (
     SymbolPointer,
     Value,
 )
+from streamsan.cuda_source.values.terms import combine
 from streamsan.cuda_source.values.types import CHAR, CType
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Pointer, Symbol
@@ -58,8 +59,10 @@ class HostMemory:
             self._contents[key] = array
             self.any = True
         size = self.machine.objects.size_of(element) or 1
-        index = (held.address - held.base) // size if held.exact else None
-        return array, index
+        if held.exact:
+            return array, (held.address - held.base) // size
+        offset = None if held.offset is None else self.machine.device.meaning(held.offset)
+        return array, None if offset is None else combine("/", offset, size)
 
     def symbol_contents(self, pointer: SymbolPointer) -> ArrayObject:
         """Return the elements behind an unknown pointer."""
@@ -83,9 +86,8 @@ class HostMemory:
         assert array.host is not None
         base = array.host.pointer
         size = self.machine.objects.size_of(array.element) if array.element is not None else 1
-        if isinstance(key, int) and size is not None:
-            return DevicePointer(replace(base, address=base.address + key * size), array.element)
-        return DevicePointer(replace(base, exact=False), array.element)
+        bytes_ = None if key is None or size is None else combine("*", self.machine.known(key), size)
+        return DevicePointer(self.machine.device.moved(base, bytes_), array.element)
 
     # -- addresses of host variables ---------------------------------------------------------------
 
@@ -115,13 +117,15 @@ class HostMemory:
         self._choose_instance(array)
         size = objects.size_of(array.element) if array.element is not None else 1
         known = self.machine.known(index)
-        offset = known * size if isinstance(known, int) and size is not None else None
+        offset = combine("*", known, size) if known is not None and size is not None else None
         while array.host is None and array.cell is not None and isinstance(array.cell.owner, ArrayObject):
             key = array.cell.key
             array = array.cell.owner
             self._choose_instance(array)
             size = objects.size_of(array.element) if array.element is not None else None
-            offset = offset + key * size if offset is not None and isinstance(key, int) and size is not None else None
+            offset = (
+                offset + key * size if isinstance(offset, int) and isinstance(key, int) and size is not None else None
+            )
         if array.symbol is not None and array.cell is None and array.host is None and array.kind == MemoryKind.UNKNOWN:
             return self.machine.device.symbol_pointer(array.symbol, offset, span)
         if array.host is None:
@@ -142,9 +146,7 @@ class HostMemory:
         storage.host = instances.get(device.thread.stack[-1].handle)
 
     def _at(self, base: Pointer, offset: Any) -> Pointer:
-        if isinstance(offset, int) and base.exact:
-            return replace(base, address=base.address + offset)
-        return replace(base, exact=False)
+        return self.machine.device.moved(base, offset)
 
     def _register(
         self, storage: Cell | ArrayObject, size: Value, kind: MemoryKind, label: str, made: Span | None, span: Span

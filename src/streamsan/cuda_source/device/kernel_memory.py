@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from streamsan.cuda_source.device.kernel_extents import Extents, extents_of
 from streamsan.cuda_source.library.braced import braced
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
@@ -46,7 +47,11 @@ def launch(machine: Machine, node: Launch) -> Operand:
         stream = machine.expressions.load(configuration[3], node.span)
         if isinstance(stream, StructObject):
             stream = machine.class_operators.convert(stream, CType("cudaStream_t"), node.span)
-    arguments = bound_arguments(machine, function, operands, node.span)
+    extents: Extents = {}
+    if len(configuration) > 1:
+        grid, block = (machine.expressions.load(each, node.span) for each in configuration[:2])
+        extents = extents_of(machine, function, operands, grid, block)
+    arguments = bound_arguments(machine, function, operands, node.span, extents)
     outcome = machine.device.model.launch(
         machine.device.thread, name, arguments, machine.device.plain(stream), machine.device.site(node.span, name)
     )
@@ -113,18 +118,30 @@ def kernel_of(machine: Machine, handles: dict[Symbol | Handle, str | FunctionVal
 
 def _argument(use: Use, value: model_values.Value) -> KernelArgument:
     """Return memory so used; an address that is not known exactly says nothing of its first element."""
-    known = value.exact if isinstance(value, Pointer) else isinstance(value, Symbol)
+    known = value.exact or value.offset is not None if isinstance(value, Pointer) else isinstance(value, Symbol)
     flags = use.flags if known else use.flags & ~SlotFlag.TOUCHES
     return (value, use.mode, flags) if flags else (value, use.mode)
 
 
+def _reaching(argument: KernelArgument, extent: Symbol) -> KernelArgument:
+    """Return memory so used, of which it is known how far; what is only updated by atomic operations may leave gaps."""
+    flags = argument[2] if len(argument) > 2 else 0
+    if argument[1] is AccessMode.OPAQUE or flags & SlotFlag.ATOMIC:
+        return argument
+    return (argument[0], argument[1], flags, extent)
+
+
 def bound_arguments(
-    machine: Machine, function: Function | None, operands: list[Operand], span: Span
+    machine: Machine,
+    function: Function | None,
+    operands: list[Operand],
+    span: Span,
+    extents: Mapping[str, Symbol] | None = None,
 ) -> KernelArguments:
-    """Return the memory that a kernel's arguments lead to, with access modes."""
+    """Return the memory that a kernel's arguments lead to, with access modes; `extents` by pointer parameters."""
     behaviour = _behaviour(machine, function, operands)
     uses = {} if behaviour is None else behaviour.uses
-    arguments = _arguments(machine, function, operands, _Uses(uses, use_by_type), span)
+    arguments = _arguments(machine, function, operands, _Uses(uses, use_by_type, extents or {}), span)
     if behaviour is not None:
         arguments += _variables(machine, behaviour, span)
         arguments += _polled(machine, function, operands, behaviour, span)
@@ -179,6 +196,7 @@ class _Uses:
     """by parameters' names, and paths of pointers in structures; None: never"""
     otherwise: Callable[[Type], Use | None]
     """by a pointer's type; None: it is left out"""
+    extents: Mapping[str, Symbol] = field(default_factory=dict)
 
     def of(self, path: str, type: Type | None) -> Use | None:
         """Return the use of the pointer at a path; `type` None: nobody knows what takes it."""
@@ -245,6 +263,9 @@ def _arguments(
         known = uses.of(name, of)
         if known is not None:
             _flatten(machine, value, known, parameter, arguments, span)
+            extent = uses.extents.get(name)
+            if extent is not None and isinstance(value, DevicePointer):
+                arguments[-1] = _reaching(arguments[-1], extent)
     return arguments
 
 

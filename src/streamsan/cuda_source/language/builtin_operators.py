@@ -95,12 +95,8 @@ class Operators:
             return ElementPointer(pointer.array, index)
         if isinstance(pointer, DevicePointer):
             size = self.machine.objects.size_of(pointer.element) if pointer.element is not None else 1
-            held = pointer.pointer
-            if isinstance(steps, int) and size is not None and held.exact:
-                address = held.address + steps * size
-                if 0 < address < 1 << 63:
-                    return DevicePointer(replace(held, address=address), pointer.element)
-            return DevicePointer(replace(held, exact=False), pointer.element)
+            bytes_ = None if size is None else combine("*", self.machine.known(steps), size)
+            return DevicePointer(self.machine.device.moved(pointer.pointer, bytes_), pointer.element)
         if isinstance(pointer, SymbolPointer):
             return replace(pointer, offset=combine("+", pointer.offset, steps) if pointer.offset is not None else None)
         if isinstance(pointer, CellPointer):

@@ -162,6 +162,12 @@ class Access:
             object = StructObject(None, held, target.cell)
             cell = machine.objects.field(object, name)
             return Operand(cell=cell) if cell is not None else Operand(machine.fresh(name, "opaque"))
+        if target.cell is not None and target.cell.type.name == "dim3" and isinstance(held, int | Term):
+            # One number made it, the other counts are 1.
+            counts = StructObject(None, machine.fresh(target.cell.name, "opaque"), target.cell)
+            for axis, count in zip("xyz", (held, 1, 1), strict=True):
+                counts.fields[axis] = Cell(count, CType("unsigned int"), axis, counts)
+            return Operand(cell=machine.objects.field(counts, name))
         if is_unknown(held) or isinstance(held, Handle):
             key = Term(".", (held if not isinstance(held, Handle) else held.value, name))
             return Operand(key)
