@@ -78,7 +78,9 @@ def test_the_bar_is_cleared_before_a_message(
     monkeypatch.setattr(run, "_say", shown.append)
     recording: Any = SimpleNamespace(omissions=list, settings=SimpleNamespace(counter=""))
     options = ReportOptions(Selection.of((), (), (), ()))
-    run._finish(recording, lambda show: completed, "app", "", "", options, "report.txt", no_check=False)
+    run._finish(
+        recording, lambda show: completed, "app", "", "", options, "report.txt", no_check=False, wish=run._Wish()
+    )
     assert shown[:2] == ["bar", "cleared"]
     messages = [word for word in shown if word not in ("bar", "cleared")]
     assert len(messages) == len(said)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streamsan.trace.ranks import rank_of, ranks_by_process, ranks_in_words
+from streamsan.trace.ranks import rank_of, ranks_by_process
+from streamsan.vocabulary.rank_words import ranks_in_words
 
 
 @pytest.mark.parametrize(

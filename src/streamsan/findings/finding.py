@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from streamsan.findings.access import Access, Overlap
-from streamsan.trace.ranks import ranks_in_words
+from streamsan.vocabulary.rank_words import ranks_in_words
 
 
 class Severity(StrEnum):

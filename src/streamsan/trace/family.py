@@ -17,7 +17,7 @@ from streamsan.trace.joined_files import JoinedSites, JoinedSlots, JoinedSymbols
 from streamsan.trace.launch_shapes import CODE, CODE_LEFT_OUT, JoinedShapes
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
 from streamsan.trace.random_access import RandomAccessFile
-from streamsan.trace.ranks import PROCESS_RANKS, WORLD_SIZE, rank_of, ranks_by_process, ranks_in_words
+from streamsan.trace.ranks import PROCESS_RANKS, WORLD_SIZE, rank_of, ranks_by_process
 from streamsan.trace.reader import OpenFile, cut_off
 from streamsan.trace.side_tables import SideTables
 from streamsan.trace.source_lines import joined_source_lines
@@ -25,6 +25,7 @@ from streamsan.trace.stacks import FrameSource
 from streamsan.trace.symbols import Frame
 from streamsan.trace.trace import RECORDING, Thread, Trace
 from streamsan.trace.translation import Translation
+from streamsan.vocabulary.rank_words import ranks_in_words
 
 SUFFIX = ".sst"
 OLDER = ".old"

@@ -14,11 +14,12 @@ from streamsan.trace.header import read_header
 from streamsan.trace.lane import Lane
 from streamsan.trace.merge import FileSlots
 from streamsan.trace.random_access import RandomAccessFile
-from streamsan.trace.ranks import ranks_by_process, ranks_in_words
+from streamsan.trace.ranks import ranks_by_process
 from streamsan.trace.segments import Segment, Segments, find_segments
 from streamsan.trace.side_tables import SideTables
 from streamsan.trace.slot_check import TableSizes
 from streamsan.trace.trace import BEGINS_LATE, PARTIAL, Trace
+from streamsan.vocabulary.rank_words import ranks_in_words
 
 LONGEST_REASON = 200
 BEGINS_AT = "begins_at"
