@@ -15,6 +15,7 @@ class Offload:
         self.kept = []
 
     def pack(self, view):
+        torch.cuda._sleep(5_000_000)
         whole = view.clone()
         self.downloads.wait_stream(torch.cuda.current_stream())
         host = self.hosts[len(self.kept)]
@@ -30,7 +31,6 @@ def main():
     labels[1:].clone()
     torch.cuda.synchronize()
     for _ in hosts:
-        torch.cuda._sleep(5_000_000)
         offload.pack(labels[1:])
     torch.cuda.synchronize()
     shifted = torch.arange(1, COUNT + 1, dtype=torch.float32)

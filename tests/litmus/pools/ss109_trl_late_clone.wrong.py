@@ -16,6 +16,7 @@ class Offload:
 
     def pack(self, view):
         self.downloads.wait_stream(torch.cuda.current_stream())
+        torch.cuda._sleep(5_000_000)
         whole = view.clone()
         host = self.hosts[len(self.kept)]
         with torch.cuda.stream(self.downloads):
@@ -30,7 +31,6 @@ def main():
     labels[1:].clone()
     torch.cuda.synchronize()
     for _ in hosts:
-        torch.cuda._sleep(5_000_000)
         offload.pack(labels[1:])
     torch.cuda.synchronize()
     shifted = torch.arange(1, COUNT + 1, dtype=torch.float32)
