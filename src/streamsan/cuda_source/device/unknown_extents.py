@@ -19,9 +19,11 @@ from streamsan.model.resources import Allocation
 from streamsan.model.values import Pointer, Symbol
 from streamsan.vocabulary import MemoryKind
 
-ROUNDS = 10
+ROUNDS = 24
 """values that each unknown is given"""
-FEWEST = 4
+ORDINARY = 8
+"""rounds of ordinary values; in the others each unknown is either very small or very large"""
+FEWEST = 8
 """rounds in which both uses touch something, below which nothing is said"""
 ROOM = 1 << 33
 """bytes behind an allocation's address that are its own where its size is not known"""
@@ -80,9 +82,17 @@ class UnknownExtents:
 
     @staticmethod
     def _any(name: str, at: int) -> int:
-        """Return a value of an unknown. The first ones can be halved often and leave room for products."""
+        """Return a value of an unknown. The first ones can be halved often and leave room for products.
+
+        An offset that nobody knows is mostly below a product like `m * 64` where both are ordinary. That means nothing:
+        the two may have nothing to do with each other. Hence the extremes.
+        """
         choice = random.Random(f"{name} {at}")
-        return 240 * choice.randint(3, 40) if at == 0 else int(17 * 2 ** choice.uniform(0, 14))
+        if at == 0:
+            return 240 * choice.randint(3, 40)
+        if at < ORDINARY:
+            return int(17 * 2 ** choice.uniform(0, 14))
+        return choice.randint(17, 32) if choice.random() < 0.5 else (1 << 24) + 240 * choice.randint(0, 4000)
 
     def span(self, touched: Sequence[Bytes], given: Sequence[Any]) -> Symbol | None:
         """Return what stands for the bytes, from a pointer on, that a kernel which is `given` these touches."""
