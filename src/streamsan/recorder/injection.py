@@ -5,14 +5,15 @@ from __future__ import annotations
 import ctypes
 from pathlib import Path
 
+from streamsan.recorder.built_files import built_file
+
 LIBRARY = "libstreamsan_cuda.so"
 DRIVER = "libcuda.so.1"
 
 
 def recorder_library() -> Path | None:
     """Return the recorder's library; None when this installation was built without it."""
-    path = Path(__file__).resolve().with_name(LIBRARY)
-    return path if path.is_file() else None
+    return built_file(LIBRARY)
 
 
 def has_driver() -> bool:

@@ -7,6 +7,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from streamsan.recorder.built_files import built_file
+
 LIBRARY = "libstreamsan_opencl.so"
 LAYERS = "OPENCL_LAYERS"
 """libraries that a loader stands before the runtimes, `:` between them, the last one outermost"""
@@ -17,8 +19,7 @@ _MOST_OF_LOADER = 1 << 24
 
 def layer_library() -> Path | None:
     """Return the layer; None when this installation was built without it."""
-    path = Path(__file__).resolve().with_name(LIBRARY)
-    return path if path.is_file() else None
+    return built_file(LIBRARY)
 
 
 def with_layer(environment: Mapping[bytes, bytes], layer: str) -> bytes:
