@@ -210,6 +210,8 @@ private:
     bool hold(const Slot& slot, const unsigned char* continuations, std::size_t more);
     /// The user event that keeps a slot, 0: none does.
     std::uint64_t holding_event(const Slot& slot, Process& process);
+    /// An event ends: held waits for it keep what it stands for.
+    void keep_for_held_waits(const Slot& slot, Process& process);
     void set_user_event(Event& event, Thread& thread, Process& process, const Operation& operation);
     void bring_held(Process& process, std::uint64_t event);
     /// An object is released while commands are held.

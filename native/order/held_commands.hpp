@@ -11,6 +11,8 @@ namespace streamsan::order {
 struct HeldCommands {
     /// Beyond this many further ones are lost (and counted as problems): no file makes the engine keep more.
     static constexpr std::size_t most = std::size_t{1} << 18;
+    /// Handles from here on are no driver's: no address of a program is as high.
+    static constexpr std::uint64_t own_handles = std::uint64_t{0xffff'c000} << 32;
 
     struct Held {
         Slot slot;
@@ -35,6 +37,7 @@ struct HeldCommands {
     std::vector<Behind> streams;
     std::vector<Behind> events;
     std::vector<Open> open;
+    std::uint64_t kept_events = 0;   ///< events that ended while a wait for them was held: they have handles of ours
     std::vector<Operation> waiting;  ///< the commands among them, for findings: as many as `slots` may be, or fewer
 
     [[nodiscard]] bool empty() const { return slots.empty(); }

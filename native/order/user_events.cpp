@@ -89,7 +89,10 @@ bool Engine::hold(const Slot& slot, const unsigned char* continuations, std::siz
     Process& process = *processes_[thread.process];
     if (!process.held.empty() && releases_object(slot)) judge_release(slot, process);
     const std::uint64_t event = holding_event(slot, process);
-    if (event == 0) return false;
+    if (event == 0) {
+        if (static_cast<OperationKind>(slot.kind) == OperationKind::EVENT_DESTROY) keep_for_held_waits(slot, process);
+        return false;
+    }
     HeldCommands& held = process.held;
     if (held.slots.size() >= HeldCommands::most) {
         ++problems_;
@@ -125,6 +128,26 @@ bool Engine::hold(const Slot& slot, const unsigned char* continuations, std::siz
     else if (is_wait) *open = {slot.stream, open->issued ? event : open->event, slot.thread, false};
     else open->issued |= issues;
     return true;
+}
+
+void Engine::keep_for_held_waits(const Slot& slot, Process& process) {
+    HeldCommands& held = process.held;
+    const Event* const ending = events_.live(process, slot.object);
+    if (ending == nullptr || held.empty()) return;
+    std::uint64_t own = 0;
+    for (HeldCommands::Held& each : held.slots) {
+        const bool waits = each.slot.kind == static_cast<std::uint8_t>(OperationKind::STREAM_WAIT_EVENT);
+        if (!waits || each.slot.object != slot.object) continue;
+        if (own == 0) {
+            own = HeldCommands::own_handles + held.kept_events++;
+            const Event copy = *ending;  // `make` may move it
+            Event& kept = events_.make(process, own, copy.context, copy.context_epoch);
+            kept = copy;
+            kept.handle = own;
+            kept.created = false;  // it is none that the program has to release
+        }
+        each.slot.object = own;
+    }
 }
 
 void Engine::set_user_event(Event& event, Thread& thread, Process& process, const Operation& operation) {
@@ -171,6 +194,7 @@ void Engine::bring_held(Process& process, std::uint64_t event) {
         perform(each.slot, thread);
         if (watch_.active()) note_watched(each.slot, thread);
     }
+    if (held.slots.empty()) held.kept_events = 0;  // nobody asks for one of them any more: their handles come again
     brings_held_ = nested;
     references_ = own;
     polls_ = own_polls;

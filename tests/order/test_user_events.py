@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from opencl_program import READ, WRITE, OpenCL
 
 from streamsan.vocabulary import (
@@ -17,7 +18,7 @@ from streamsan.vocabulary import (
 from streamsan.vocabulary import OperationKind as Kind
 
 Q, R = 1000, 1001
-A, B = 1 << 61, (1 << 61) + 0x1000
+A, B, C = 1 << 61, (1 << 61) + 0x1000, (1 << 61) + 0x2000
 H = 0x7000
 U, E, F, V = 500, 501, 502, 503
 KEY = 77
@@ -69,6 +70,21 @@ def test_what_is_behind_on_an_in_order_queue_waits_too() -> None:
     program.finish(R)
     program.set_event(U)
     assert program.said() == []
+
+
+@pytest.mark.parametrize("program", [OpenCL(Q, R), OpenCL(R, out_of_order=(Q,))], ids=["in order", "out of order"])
+def test_an_event_of_the_wait_list_may_be_released_before_the_user_event_is_set(program: OpenCL) -> None:
+    for buffer in (A, B, C):
+        program.buffer(buffer)
+    program.user_event(U)
+    program.transfer(R, A, WRITE, event=E)
+    program.transfer(Q, B, WRITE, after=(U,), event=F)
+    program.kernel(Q, A, after=(F, E))
+    program.op(Kind.EVENT_DESTROY, api="clReleaseEvent", object=E)
+    program.transfer(R, C, WRITE, event=E)  # the handle comes back, for another event: nobody waits for that one
+    program.set_event(U)
+    later = program.kernel(Q, C, mode=READ, after=(F,))
+    assert program.said() == [(109, "CONFLICT_READ_WRITE", later)]
 
 
 def test_on_an_out_of_order_queue_other_commands_go_on() -> None:
