@@ -27,7 +27,7 @@ import tempfile
 import threading
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,12 +107,13 @@ class Clock:
         return self._end - time.monotonic()
 
 
-def ran(command: Sequence[str], folder: Path, limit: float) -> Ran:
-    """Run a command; when it takes too long, end it and all that it started."""
+def ran(command: Sequence[str], folder: Path, limit: float, environment: Mapping[str, str] | None = None) -> Ran:
+    """Run a command, with this process's environment or its own; when it takes too long, end all that it started."""
     begin = time.monotonic()
     process = subprocess.Popen(
         command,
         cwd=folder,
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
