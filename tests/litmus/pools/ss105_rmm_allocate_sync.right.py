@@ -1,4 +1,4 @@
-"""Memory that every stream may use at once is taken on the default stream, which is waited for (rmm 2448).
+"""Memory that every stream may use at once is taken on the default stream, and nothing waits for that (rmm 2448).
 
 The pool gives it the bytes of a block that was given back in the order of the default stream.
 """

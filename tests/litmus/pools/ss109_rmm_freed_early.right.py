@@ -1,4 +1,4 @@
-"""A memory resource gives memory on when the stream's work on it has ended (rmm 1655).
+"""A memory resource gives memory on when it is given back, while the stream's kernel still uses it (rmm 1655).
 
 A resource on cudaFree need not wait: that call does. One on any other memory has to wait for the stream itself.
 """

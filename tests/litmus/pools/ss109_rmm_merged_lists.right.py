@@ -1,4 +1,4 @@
-"""A pool merges its streams' lists of free blocks, and keeps whose work the blocks still wait for (rmm 2489).
+"""A pool merges its streams' lists of free blocks, and forgets whose work the blocks still wait for (rmm 2489).
 
 Each list has an event behind what was given back to it. The stream that takes over a list waits for its event, and
 records its own anew.
