@@ -57,9 +57,12 @@ class Group:
     """where the suite is; None: an installed package"""
     words: tuple[str, ...]
     """what pytest is to collect"""
+    scripts: tuple[str, ...] = ()
+    """programs that are run as tests instead, relative to the folder"""
     parts: int = 1
     only: str = ""
     leave_out: str = ""
+    before: str = ""
     alone: bool = False
     devices: int = 1
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -74,17 +77,29 @@ def listed(suites: Path) -> Iterator[Group]:
             packages = group.get("packages")
             if packages is None and not checkout.is_dir():
                 continue
+            folder = None if packages else checkout / entry["folder"]
+            patterns = group.get("scripts", ())
+            scripts = [path for each in patterns if folder for path in sorted(folder.glob(each))]
             yield Group(
                 f"{suite}/{name}",
-                None if packages else checkout / entry["folder"],
-                ("--pyargs", *packages) if packages else tuple(group["files"]),
+                folder,
+                _words(packages, group.get("files", ())),
+                tuple(str(path.relative_to(folder)) for path in scripts if folder),
                 group.get("parts", 1),
                 group.get("only", ""),
                 group.get("leave_out", ""),
+                entry.get("before", ""),
                 group.get("alone", False),
                 group.get("devices", 1),
                 group.get("environment", {}),
             )
+
+
+def _words(packages: Sequence[str] | None, files: Sequence[str]) -> tuple[str, ...]:
+    """Return what pytest is to collect: installed packages, files, or the scripts."""
+    if packages:
+        return ("--pyargs", *packages)
+    return tuple(files) or ("-c", os.devnull, "--rootdir", ".", str(HERE / "script_tests.py"))
 
 
 def devices() -> int:
@@ -199,6 +214,8 @@ class Bench:
             "STREAMSAN_PART": "1/1" if again else f"{part}/{group.parts}",
             "STREAMSAN_ONLY": again or group.only,
             "STREAMSAN_LEAVE_OUT": group.leave_out,
+            "STREAMSAN_BEFORE": group.before,
+            "STREAMSAN_SCRIPTS": json.dumps(group.scripts),
         }
 
     def _check(self, run: Run, trace: Path) -> None:

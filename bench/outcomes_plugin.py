@@ -6,6 +6,7 @@ the lines so far; the next one goes on behind them. It says in the environment:
 STREAMSAN_OUTCOMES: the file of lines, `{"begun": TEST}` and `{"test": TEST, "outcome": WORD, "seconds": S, "why": ..}`
 STREAMSAN_PART: `2/5` for the second fifth, every fifth test
 STREAMSAN_ONLY, STREAMSAN_LEAVE_OUT: regular expressions for the tests' names
+STREAMSAN_BEFORE: Python to run before any test is imported
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from typing import Any
 
 import pytest
 
 OUTCOMES = os.environ["STREAMSAN_OUTCOMES"]
+exec(os.environ.get("STREAMSAN_BEFORE", ""), {})
 _seen: dict[str, tuple[str, float, str]] = {}
 """of tests under way: the worst of set-up, call and tear-down, seconds, why"""
 
@@ -81,6 +82,3 @@ def _last_line(report: pytest.TestReport | pytest.CollectReport) -> str:
     lines = [line for line in str(report.longrepr).splitlines() if line.strip()]
     said = [line for line in lines if line.startswith("E ")]
     return (said or lines or [""])[-1].strip()[:300]
-
-
-sys.modules.setdefault("outcomes_plugin", sys.modules[__name__])
