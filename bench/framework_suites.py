@@ -197,7 +197,8 @@ class Bench:
 
     def _command(self, group: Group, way: str, trace: Path) -> list[str]:
         pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "outcomes_plugin"]
-        pytest += ["-p", "pytest_timeout", f"--timeout={TEST_SECONDS}", "-o", "consider_namespace_packages=true"]
+        pytest += ["-p", "pytest_timeout", f"--timeout={TEST_SECONDS}", "--continue-on-collection-errors"]
+        pytest += ["-o", "consider_namespace_packages=true"]
         pytest += group.words
         if way == "plain":
             return pytest
