@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from fake_device import SECONDS, FakeDevice
 from forked import streamsan
 from streamsan.cli import verbs
-from streamsan.recorder.environment import HEAPS, INJECTION, SETTINGS
+from streamsan.recorder.environment import COLLECTIVES, HEAPS, INJECTION, SETTINGS
 from streamsan.recorder.injection import recorder_library
 from streamsan.recorder.opencl_layer import LAYERS
 from streamsan.trace import Thread
@@ -102,13 +102,13 @@ def test_a_script_without_an_interpreter_line_runs_in_the_shell(tmp_path: Path) 
     assert (done.returncode, done.stdout) == (7, "argument ./script\n")
 
 
-def test_only_the_four_variables_are_added(tmp_path: Path) -> None:
+def test_only_the_five_variables_are_added(tmp_path: Path) -> None:
     environment = machine_without_driver(tmp_path)
     alone = subprocess.run(["env"], env=environment, capture_output=True, text=True).stdout.splitlines()
     done = run(tmp_path, "--", "env", environment=environment)
     added = set(done.stdout.splitlines()) - set(alone)
     lines = {line.partition("=")[0] for line in added if line.partition("=")[0].isupper()}
-    assert lines == {HEAPS, INJECTION, LAYERS, SETTINGS}
+    assert lines == {COLLECTIVES, HEAPS, INJECTION, LAYERS, SETTINGS}
     assert set(alone) <= set(done.stdout.splitlines())
 
 

@@ -92,12 +92,14 @@ struct alignas(64) ThreadState {
     bool runtime_wrote = false;         ///< an operation was written on behalf of that runtime call
     bool inside = false;                ///< we are calling the driver ourselves: callbacks pass
     bool has_shapes = false;            ///< we have the lock of launch shapes
+    bool launches_collective = false;   ///< the kernel under way is one of NCCL's
     int* error = &errno;                ///< the thread's errno: where it lies is a call of the C library
     const void* frame =
         nullptr;                ///< where on the stack `call` began: one that never ended (an exception) is told by it
     std::uint64_t written = 0;  ///< operations that this thread has written, CONTEXT_CURRENT aside
     std::string explanation;    ///< the driver's own words, logged during this call
-    std::shared_ptr<void> launches;  ///< what launches.cpp keeps for the thread
+    std::shared_ptr<void> launches;     ///< what launches.cpp keeps for the thread
+    std::shared_ptr<void> collectives;  ///< what collectives.cpp does
 
     // For dispatch alone.
     Slot context_slot{};  ///< of `context`: live things are restated together with it (rotation)

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "recorder/cuda/abi_graphs.hpp"
+#include "recorder/cuda/collectives.hpp"
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/graph_building.hpp"
 #include "recorder/cuda/graph_operations.hpp"
@@ -263,6 +264,9 @@ void captured_exit(ThreadState& state, Call& call) {
             write_graph_memory(state, call, call.output(Role::OUT_POINTER), call.value(Role::SIZE));
             return;
         case Effect::FREE: write_graph_free(state, call, call.value(Role::FREED)); return;
+        case Effect::LAUNCH:
+            if (state.launches_collective) collective_captured(state, call);
+            return;
         default: return;
     }
 }

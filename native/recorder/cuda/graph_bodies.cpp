@@ -166,6 +166,10 @@ std::uint32_t Reader::add_node(abi::Word node, abi::NodeType type) {
     made.kernel = content_.kernel;
     made.dimensions = content_.dimensions;
     made.origin = node_sites().origin(node);
+    if (made.origin.uses != nullptr) {
+        content_.references = *made.origin.uses;
+        made.shape = 0;  // its arguments are not what it uses
+    }
     made.first_reference = static_cast<std::uint32_t>(body_.references.size());
     made.references = static_cast<std::uint32_t>(content_.references.size());
     body_.references.insert(body_.references.end(), content_.references.begin(), content_.references.end());
@@ -270,7 +274,7 @@ void Reader::mark_conditional() {
 void renew_shapes(const Driver& driver, Body& body) {
     NodeContent content;
     for (BodyNode& node : body.nodes) {
-        if (node.kind != NodeKind::KERNEL || node.handle == 0) continue;
+        if (node.kind != NodeKind::KERNEL || node.handle == 0 || node.origin.uses != nullptr) continue;
         content.clear();
         if (!read_node(driver, node.handle, abi::NodeType::kernel, content)) continue;
         node.shape = content.shape;

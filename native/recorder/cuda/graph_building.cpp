@@ -153,10 +153,12 @@ void nodes_of_clone(ThreadState& state, abi::Word original, abi::Word clone) {
 void place_captured_launch(ThreadState& state) {
     Call& call = state.call;
     const abi::Word function = call.value(Role::FUNCTION);
+    state.launches_collective = false;
     if (function == 0) return;
     const OwnCalls own(state);
     const RelaxedCaptures relaxed;
     const Kernel& kernel = kernel_of(function, call.symbol);
+    state.launches_collective = kernel.collective;
     tell_variables_of(state, call, kernel);
     site_with(call, label_id(kernel, *recorder()->writer));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "recorder/cuda/collectives.hpp"
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/parameter_modes.hpp"
 #include "recorder/cuda/recorder.hpp"
@@ -224,6 +225,7 @@ const Kernel& Kernels::learn(std::uint64_t function, const char* symbol) {
     made->symbol = name_of(function, symbol);
     const KernelSignature signature = kernel_signature(made->symbol.c_str());
     made->label = signature.label;
+    made->collective = is_collective_kernel(made->symbol);
     std::vector<ParameterPlace> places;
     made->layout_known = layout_of(function, places) && made->set_layout(places);
     made->set_parameters(made->layout_known ? parameters_by_layout(places, signature) : parameters_by_name(signature));

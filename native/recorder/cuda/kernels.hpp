@@ -62,6 +62,7 @@ struct alignas(64) Kernel {
     mutable std::atomic<bool> uses_managed{false};
     bool code_missing = false;  ///< its machine code was not loaded yet, when this was learnt
     bool gaps = false;          ///< there is room between parameters
+    bool collective = false;    ///< one of NCCL's, which may tell what it uses (collectives.hpp)
     /// `variance->round`, 0 where that is null: shapes of another round are not to be expected any more.
     mutable std::atomic<std::uint8_t> round{0};
     std::uint8_t few = 0;  ///< how many of `few_parameters`; 0: look at `many_parameters`

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "recorder/cuda/abi_memory.hpp"
+#include "recorder/cuda/collectives.hpp"
 #include "recorder/cuda/device_variables.hpp"
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/kernels.hpp"
@@ -58,6 +59,7 @@ STREAMSAN_LAUNCH_PATH std::uint32_t site_of(const Kernel& kernel) {
 STREAMSAN_LAUNCH_PATH std::uint64_t prepare_launch(ThreadState& state, Call& call, abi::Word function,
                                                    const char* symbol, const LaunchGiven& given, LaunchState& here) {
     const Kernel& kernel = kernel_of(function, symbol);
+    state.launches_collective = kernel.collective;
     here.function = function;
     here.given = given;
     if (kernel.tells_variables(call.context)) [[unlikely]]
@@ -120,12 +122,16 @@ STREAMSAN_LAUNCH_PATH void exit_launch(ThreadState& state, Call& call) {
     if (has_loaded_code(state)) [[unlikely]]
         find_code_of_launch(state, call);
     complete(state, call, false);
+    if (state.launches_collective) [[unlikely]]
+        collective_launched(state, call);
 }
 
 STREAMSAN_LAUNCH_PATH void exit_configured(ThreadState& state, Call& call) {
     if (has_loaded_code(state)) [[unlikely]]
         find_code_of_launch(state, call);
     complete_batch(state, call);
+    if (state.launches_collective) [[unlikely]]
+        collective_launched(state, call);
 }
 
 /// The attributes that change what a launch orders.
@@ -189,6 +195,7 @@ void enter_old(ThreadState& state, Call& call) {
     LaunchState& here = launch_state(state);
     here.shapes.last = nullptr;
     const Kernel& kernel = kernel_of(function, nullptr);
+    state.launches_collective = false;
     const LaunchSettings settings = launch_settings().of(function);
     here.arguments.clear();
     here.arguments.collect(settings.arguments.data(), settings.arguments.size(),

@@ -41,6 +41,15 @@ void NodeSites::described(abi::Word node, NodeOrigin origin) {
     if (const auto found = nodes_.find(node); found != nodes_.end()) found->second.origin = origin;
 }
 
+void NodeSites::uses(abi::Word node, std::uint32_t site, std::uint16_t api, std::vector<Reference> references) {
+    const std::lock_guard lock(mutex_);
+    const auto found = nodes_.find(node);
+    if (found == nodes_.end()) return;
+    if (site != 0) found->second.origin.site = site;
+    found->second.origin.api = api;
+    found->second.origin.uses = std::make_shared<const std::vector<Reference>>(std::move(references));
+}
+
 void NodeSites::destroyed(abi::Word node) {
     const std::lock_guard lock(mutex_);
     drop(node);

@@ -2,12 +2,14 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "recorder/cuda/abi.hpp"
 #include "recorder/cuda/graph_conditions.hpp"
+#include "recorder/trace_writer/references.hpp"
 
 namespace streamsan::recorder::cuda {
 
@@ -16,6 +18,8 @@ struct NodeOrigin {
     std::uint32_t site = 0;
     std::uint16_t api = 0;
     std::uint64_t since = 0;  ///< the latest operation's number when it got its parameters; 0: not known
+    /// What it uses, where its library told it; null: what its parameters say.
+    std::shared_ptr<const std::vector<Reference>> uses{};
 };
 
 /// Nodes of the program's own graphs, by handle. Handles come back for other nodes: the latest creation counts. Any
@@ -27,6 +31,9 @@ public:
     void copied(abi::Word graph, abi::Word node, abi::Word original);
     /// Parameters of a node were set anew at this place.
     void described(abi::Word node, NodeOrigin origin);
+    /// The library of a captured kernel told which of its functions it stands for, in `site` and `api`, and what it
+    /// uses.
+    void uses(abi::Word node, std::uint32_t site, std::uint16_t api, std::vector<Reference> references);
     void destroyed(abi::Word node);
     void graph_destroyed(abi::Word graph);
     void set_conditional(abi::Word node, Conditional conditional);

@@ -101,7 +101,8 @@ def _remarks_on_collectives(trace: Trace) -> list[str]:
         return []
     from streamsan.launched_code.collectives import remarks_on_collectives
 
-    return remarks_on_collectives(shape.symbol for shape in trace.launch_shapes)
+    told = trace.metadata.get("collectives") is True
+    return remarks_on_collectives((shape.symbol for shape in trace.launch_shapes), told)
 
 
 def _seen_accesses(trace: Trace) -> Callable[[], list[str]]:

@@ -15,6 +15,8 @@ INJECTION = "CUDA_INJECTION64_PATH"
 """the driver loads the library that this names when it is initialised, and calls its InitializeInjection"""
 HEAPS = "NVTX_INJECTION64_PATH"
 """NVTX in the program loads the library that this names, and tells it of the heaps of the program's pools"""
+COLLECTIVES = "NCCL_PROFILER_PLUGIN"
+"""NCCL in the program loads the library that this names, and tells it of each collective"""
 SETTINGS = "STREAMSAN_RECORD"
 PRELOADED = "LD_PRELOAD"
 """libraries that the loader takes before all others, so that their functions come first"""
@@ -127,6 +129,7 @@ def recording_environment(
         variables[INJECTION.encode()] = os.fsencode(library)
         # There is one place for one tool: what the user has put there stays.
         variables.setdefault(HEAPS.encode(), os.fsencode(library))
+        variables.setdefault(COLLECTIVES.encode(), os.fsencode(library))
     if library and settings.host_accesses:
         # Ours first: its handler of faults must meet what the program asks of the C library.
         others = environment.get(PRELOADED.encode(), b"")

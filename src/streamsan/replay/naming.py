@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from streamsan.replay.replayed_steps import Node, Step
 from streamsan.rules.case import kernel_name
+from streamsan.rules.collective_names import collective_noun
 from streamsan.trace import Trace
 from streamsan.vocabulary import NodeKind, OperationKind
 
@@ -35,7 +36,8 @@ def called(trace: Trace, piece: Step | Node) -> str:
     """Return the name of an operation or a node: "kernel `scale` (line 39)"."""
     site = trace.site(piece.site)
     if piece.kind in _KERNELS:
-        noun = f"kernel `{kernel_name(site.label)}`" if site.label else "a kernel"
+        kernel = f"kernel `{kernel_name(site.label)}`" if site.label else "a kernel"
+        noun = collective_noun(site.label) or kernel
     else:
         noun = _NOUNS.get(piece.kind, "a call")
     return f"{noun} (line {site.line})" if site.line else noun

@@ -11,6 +11,7 @@ from typing import Protocol
 from streamsan.findings.finding import Basis, Contract, Finding, Location, Observed, Place, Related
 from streamsan.order.facts import AllocationFact, Fact, Operation
 from streamsan.platforms import Platform, platform_of_call
+from streamsan.rules.collective_names import collective_name
 from streamsan.rules.names_in_lines import MEMORY, STREAM, name_in_line
 from streamsan.trace.function_names import short_name
 from streamsan.trace.host_threads import thread_name
@@ -98,8 +99,7 @@ class Case:
 
     def is_read_from_code(self, operation: Operation) -> bool:
         """Tell whether it is a kernel's launch or node, of which its code says what it reads and writes."""
-        kernels = (OperationKind.LAUNCH, OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
-        return operation.kind in kernels and operation.site in self.names.read_kernels
+        return operation.kind in _KERNELS and operation.site in self.names.read_kernels
 
     # -- the platform ---------------------------------------------------------------------------
     @property
@@ -311,6 +311,8 @@ class Case:
             return "pending work"
         label = self.names.site(operation.site).label
         kind = operation.kind
+        if kind in _KERNELS and (collective := collective_name(label)):
+            return collective
         if kind is OperationKind.LAUNCH:
             return f"kernel `{kernel_name(label)}`" if label else "a kernel"
         if kind is OperationKind.HOST_FUNCTION:
@@ -518,6 +520,8 @@ def case_of(finding: Finding) -> Case | None:
 
 _LAUNCHED_BY_SYNTAX = frozenset({"cuLaunchKernel", "cuLaunchKernelEx", "cudaLaunchKernel", "cudaLaunchKernelExC"})
 """What `kernel<<<...>>>(...)` ends in, and nobody wrote"""
+
+_KERNELS = (OperationKind.LAUNCH, OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
 
 _WORK = {
     OperationKind.QUEUE_MARKER: "the marker",

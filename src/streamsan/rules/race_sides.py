@@ -8,6 +8,7 @@ from streamsan.findings.access import Access, Bytes, Deed, KnownFrom, Overlap
 from streamsan.findings.finding import Related
 from streamsan.order.facts import Operation, Touch
 from streamsan.rules.case import RECORDING, Case
+from streamsan.rules.collective_names import collective_noun
 from streamsan.rules.touched_bytes import bytes_of, in_words, pitch_of, shared
 from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, RelatedRole, SlotFlag
 
@@ -143,6 +144,8 @@ class RaceSides:
             return KnownFrom.HOST if recorded else KnownFrom.SOURCE
         if deed is Deed.UNKNOWN:
             return KnownFrom.NOWHERE
+        if collective_noun(names.site(acting.site).label):
+            return KnownFrom.ARGUMENTS
         if not (acting.kind is OperationKind.LAUNCH or self._is_kernel_node(acting, touch)):
             return KnownFrom.ARGUMENTS
         if acting.sequence in names.seen_launches and touch.end and not self._case.is_constant():

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamsan.recorder.environment import HEAPS, INJECTION, SETTINGS, Settings
+from streamsan.recorder.environment import COLLECTIVES, HEAPS, INJECTION, SETTINGS, Settings
 from streamsan.recorder.injection import DRIVER, has_driver
 from streamsan.recorder.launch import omissions_in, prepared_settings
 from streamsan.recorder.preconditions import RecordingError, obstacle, required_library
@@ -138,6 +138,7 @@ def _ask_for_recorder(max_bytes: int) -> None:
     # The driver reads the environment as it is when CUDA is initialised, and so does streamsan.h.
     os.environ[INJECTION] = str(library)
     os.environ.setdefault(HEAPS, str(library))
+    os.environ.setdefault(COLLECTIVES, str(library))
     os.environ[SETTINGS] = settings.packed(os.getpid())
 
 

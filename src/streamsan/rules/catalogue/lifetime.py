@@ -5,6 +5,7 @@ from __future__ import annotations
 from streamsan.findings.finding import Contract, Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
+from streamsan.rules.collective_names import collective_noun
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.race_sides import RaceSides, with_words
 from streamsan.rules.rule import Rule, Wording
@@ -322,7 +323,7 @@ def short(case: Case, operation: Operation | None) -> str:
     if operation is None:
         return "the pending work"
     if operation.kind is OperationKind.LAUNCH:
-        return "the kernel"
+        return collective_noun(case.names.site(operation.site).label) or "the kernel"
     if operation.kind is OperationKind.HOST_FUNCTION:
         return "the host function"
     return case.does(operation).split(" (")[0]
