@@ -5,11 +5,11 @@ programs ran. `--traces tests/traces/h200` keeps the plain recordings beside the
 
 `--accesses --ways plain,host,exact,both` does so for the pairs on what work touches, in each way to record;
 `--ways-traces tests/traces/accesses` keeps those recordings. `--pools` takes the pairs on what a framework's user
-meets: blocks of pools, streams, graphs, pinned memory, under PyTorch's own tools too. `--within SECONDS` leaves out the
-runs under compute-sanitizer that there is no time for. `--verdicts FILE` writes down what was said of each program as
-soon as it is known, and `--tables FILE` prints the tables of that. Needs a GPU (two for a few programs) and nvcc, for
-the Python programs torch, CuPy and cuda.bindings. Unless XDG_CACHE_HOME is set, no run knows machine code that another
-one read.
+meets: blocks of pools, streams, graphs, pinned memory, under PyTorch's own tools too; `--pools --two-devices` those of
+them that need two GPUs. `--within SECONDS` leaves out the runs under compute-sanitizer that there is no time for.
+`--verdicts FILE` writes down what was said of each program as soon as it is known, and `--tables FILE` prints the
+tables of that. Needs a GPU (two for a few programs) and nvcc, for the Python programs torch, CuPy and cuda.bindings.
+Unless XDG_CACHE_HOME is set, no run knows machine code that another one read.
 """
 
 from __future__ import annotations
@@ -204,6 +204,7 @@ def main() -> None:
     )
     parser.add_argument("--accesses", action="store_true", help="only the pairs on what work touches")
     parser.add_argument("--pools", action="store_true", help="only the pairs on blocks of pools, which need PyTorch")
+    parser.add_argument("--two-devices", action="store_true", help="only programs that need two devices")
     parser.add_argument("--ways", default="plain", help=f"how to record, of {', '.join(WAYS)}; separated by commas")
     parser.add_argument("--no-sanitizer", action="store_true", help="leave compute-sanitizer out")
     parser.add_argument("--traces", default="", metavar="FOLDER", help="keep the recordings and their codes there")
@@ -241,7 +242,10 @@ def main() -> None:
     else:
         programs = sorted(Path(options.programs).glob("*.cu"))
     sources = [path for path in programs if not options.names or any(name in path.name for name in options.names)]
-    sources = with_devices(sources, limits["accesses"]["two_devices"])
+    several = limits["accesses"]["two_devices"]
+    if options.two_devices:
+        sources = [path for path in sources if pair_name(path) in several]
+    sources = with_devices(sources, several)
     sanitizer = None if options.no_sanitizer else shutil.which("compute-sanitizer")
     slow = sanitizer_tools(sanitizer, POOLS_SANITIZERS if options.pools else SANITIZERS)
     quick = pytorch_tools() if options.pools else []
