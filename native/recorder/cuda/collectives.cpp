@@ -192,7 +192,11 @@ void while_telling(const Work& work) noexcept {
 }  // namespace
 
 void collective_launched(ThreadState& state, const Call& call) {
-    if (call.status == abi::success && call.slot != nullptr) await_telling(state, call.slot, call.slot->stream, 0);
+    const Slot* const slot = call.slot;
+    if (call.status != abi::success || slot == nullptr) return;
+    // A rotation meanwhile leaves zeros.
+    if (slot->kind == static_cast<std::uint8_t>(OperationKind::LAUNCH))
+        await_telling(state, call.slot, slot->stream, 0);
 }
 
 void collective_captured(ThreadState& state, const Call& call) {

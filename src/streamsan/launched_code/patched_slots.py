@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from streamsan.launched_code.collectives import ToldCollectives
 from streamsan.launched_code.reference_patches import PatchTable
 from streamsan.order._engine import ReferencePatches
 from streamsan.trace.layout import SLOT
@@ -22,12 +23,19 @@ class PatchedSlots:
     """The slots of a store with each kernel's references as machine code says. Memory does not grow with the trace."""
 
     def __init__(
-        self, slots: SlotStore, table: PatchTable, room: NDArray[np.intp], talks: NDArray[np.bool_], sites: int
+        self,
+        slots: SlotStore,
+        table: PatchTable,
+        room: NDArray[np.intp],
+        talks: NDArray[np.bool_],
+        sites: int,
+        told: ToldCollectives,
     ) -> None:
         """`room`: how many continuation slots a launch of each shape may have. `talks`: whether the kernel of each
-        shape may talk to the host while it runs. `sites`: how many the trace has.
+        shape may talk to the host while it runs. `sites`: how many the trace has. `told`: what counts as no launch.
         """
         self._slots = slots
+        self._told = told
         self._shapes = max(1, len(table))
         self._patches = ReferencePatches(
             table.verdict,
@@ -59,6 +67,7 @@ class PatchedSlots:
         for chunk in self._slots.chunks(size, first):
             words = as_words(chunk).reshape(-1).copy()
             changed = self._patches.patch(words, launches, self.sites.has, self.talkers.has)
+            launches[0] -= self._told.count(chunk)
             yield words.view(SLOT) if changed else chunk
         if not first:
             self.launches = launches

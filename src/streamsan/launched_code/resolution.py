@@ -6,6 +6,7 @@ import numpy as np
 
 from streamsan.launched_code.added_references import added_slots
 from streamsan.launched_code.code_remarks import code_remarks
+from streamsan.launched_code.collectives import ToldCollectives
 from streamsan.launched_code.extended_slots import ExtendedSlots
 from streamsan.launched_code.image_folder import image_folder
 from streamsan.launched_code.kernel_readings import KernelReadings, Progress, read_kernels
@@ -49,7 +50,7 @@ def resolve_kernels(trace: Trace, path: str, progress: Progress | None = None) -
         room -= added.count
     talks = np.array([_may_talk(readings, shape) for shape in shapes], np.bool_)
     table = patch_table(patches)
-    slots = PatchedSlots(trace.slots, table, room, talks, len(trace.sites))
+    slots = PatchedSlots(trace.slots, table, room, talks, len(trace.sites), ToldCollectives(trace.apis))
     trace.read_kernels, trace.talkers = slots.sites, slots.talkers
     trace.constants = {each.symbol for used in variables.values() for each in used if each.constant}
     trace.slots = slots if added is None else ExtendedSlots(slots, trace, added, symbols, table.first_stays)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
+from streamsan.rules.collective_names import collective_noun
 from streamsan.vocabulary import RelatedRole
 
 DEFAULT = "torch.cuda.default_stream()"
@@ -24,7 +25,10 @@ def torch_stream(case: Case, operation: Operation | None) -> str:
 
 def stream_waits(case: Case, runs: Operation | None, waits: Operation | None) -> str:
     """Return the call that lets the stream of one operation wait for that of another."""
-    return f"{torch_stream(case, waits)}.wait_stream({torch_stream(case, runs)})"
+    call = f"{torch_stream(case, waits)}.wait_stream({torch_stream(case, runs)})"
+    line = case.line(runs) if runs is not None and collective_noun(case.names.site(runs.site).label) else 0
+    # The stream of a process group has no name in the program.
+    return f"{call}, or there wait() of the work that line {line} returns" if line else call
 
 
 def host_waits(case: Case, runs: Operation | None) -> str:

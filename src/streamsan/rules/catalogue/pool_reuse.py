@@ -8,6 +8,7 @@ from streamsan.findings.finding import Related, Severity
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.lifetime import event_between, short
+from streamsan.rules.collective_names import collective_noun
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
 from streamsan.rules.torch_words import is_of_torch, stream_waits
@@ -104,8 +105,12 @@ def _new_use(case: Case) -> Operation:
 
 
 def _stream_not_told(case: Case) -> bool:
-    """Tell whether a use was on another stream than the one of the block, of which PyTorch's pool could be told."""
+    """Tell whether a use was on another stream than the one of the block, of which PyTorch's pool could be told.
+
+    The streams of its process groups the program does not have.
+    """
     made, use = case.first(RelatedRole.ALLOC), case.first(RelatedRole.USE)
     if made is None or use is None or case.operation.kind is not OperationKind.FREE or not is_of_torch(case):
         return False
-    return bool(made.stream) and bool(use.stream) and made.stream != use.stream
+    named = bool(use.stream) and not collective_noun(case.names.site(use.site).label)
+    return named and bool(made.stream) and made.stream != use.stream

@@ -145,19 +145,80 @@ MARKS = {
     for number, line in enumerate(PROGRAM.splitlines(), 1)
     if (match := re.search(r"// (\w+): (SS\d+)$", line))
 }
+TORCH = """\
+#include <string>
+#include "nccl.hpp"
+#include "torch_allocator.hpp"
+constexpr std::size_t count = 1024, bytes = 4 * count;
+constexpr fake::Kernel fill("_Z4fillPfi", {8, 4});
+cudaStream_t stream() {
+    cudaStream_t made = nullptr;
+    cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+    return made;
+}
+void order(cudaStream_t before, cudaStream_t after) {
+    cudaEvent_t event = nullptr;
+    cudaEventCreate(&event);
+    cudaEventRecord(event, before);
+    cudaStreamWaitEvent(after, event, 0);
+    cudaEventDestroy(event);
+}
+int main(int, char** arguments) {
+    const bool waits = arguments[1] == std::string("right");
+    cudaStream_t main = stream(), side = stream(), group = stream();
+    const ncclComm_t comm = make_communicator(2, 0);
+    void* const grad = torch_alloc(bytes, main);
+    LAUNCH(fill, main, grad, 1);
+    order(main, side);
+    order(side, group);
+    ncclAllReduce(grad, grad, count, ncclFloat32, comm, group);
+    order(group, side);  // the work's wait, on the side stream
+    if (waits) order(side, main);
+    torch_free(grad);  // torch: SS105
+    void* const other = torch_alloc(bytes, main);
+    LAUNCH(fill, main, other, 2);
+    cudaDeviceSynchronize();
+    torch_free(other);
+    ncclCommDestroy(comm);
+    for (cudaStream_t each : {main, side, group}) cudaStreamDestroy(each);
+}
+"""
+FREED = next(number for number, line in enumerate(TORCH.splitlines(), 1) if line.endswith("// torch: SS105"))
 VERSIONS = range(1, 7)
 SCENARIOS = sorted(set(MARKS) - {"guess"})
 
 
 @pytest.fixture(scope="module")
-def program(fake_device: FakeDevice, tmp_path_factory: pytest.TempPathFactory) -> str:
+def folder(fake_device: FakeDevice, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where the library is that stands for NCCL."""
+    made = tmp_path_factory.mktemp("collectives")
+    shared(fake_device, made / "libnccl.so.2", "nccl.cpp", "-ldl", "-pthread")
+    return made
+
+
+def shared(device: FakeDevice, library: Path, source: str, *flags: str) -> None:
+    runtime = str(device.folder / "lib64" / "libcudart.so.13")
+    compile_fake(library, [source], "-shared", f"-Wl,-soname,{library.name}", *flags, runtime)
+
+
+def compiled(device: FakeDevice, folder: Path, name: str, text: str, *libraries: str) -> str:
+    source = folder / f"{name}.cpp"
+    source.write_text(text)
+    found = [str(folder / library) for library in ("libnccl.so.2", *libraries)]
+    return device.compiled(source, *found, f"-Wl,-rpath,{folder}", "-pthread")
+
+
+@pytest.fixture(scope="module")
+def program(fake_device: FakeDevice, folder: Path) -> str:
     """Return the binary of PROGRAM."""
-    folder = tmp_path_factory.mktemp("collectives")
-    library = folder / "libnccl.so.2"
-    runtime = str(fake_device.folder / "lib64" / "libcudart.so.13")
-    compile_fake(library, ["nccl.cpp"], "-shared", "-Wl,-soname,libnccl.so.2", "-ldl", "-pthread", runtime)
-    (folder / "collectives.cpp").write_text(PROGRAM)
-    return fake_device.compiled(folder / "collectives.cpp", str(library), f"-Wl,-rpath,{folder}", "-pthread")
+    return compiled(fake_device, folder, "collectives", PROGRAM)
+
+
+@pytest.fixture(scope="module")
+def with_torch(fake_device: FakeDevice, folder: Path) -> str:
+    """Return the binary of TORCH."""
+    shared(fake_device, folder / "libc10_cuda.so", "torch_allocator.cpp", "-fvisibility=hidden")
+    return compiled(fake_device, folder, "torch", TORCH, "libc10_cuda.so")
 
 
 def run(device: FakeDevice, folder: Path, program: str, what: str, version: int = 5, **environment: str) -> Ran:
@@ -218,3 +279,14 @@ def test_the_plugin_of_the_user_keeps_its_place(fake_device: FakeDevice, tmp_pat
     ran = run(fake_device, tmp_path, program, "user", **{COLLECTIVES: "/opt/profiler.so"})
     assert ran.loud == set()
     assert NOT_EXACT in ran.problems
+
+
+@pytest.mark.parametrize(("what", "loud"), [("wrong", {(FREED, "SS105")}), ("right", set())])
+def test_blocks_that_a_collective_may_still_use(
+    fake_device: FakeDevice, tmp_path: Path, with_torch: str, what: str, loud: set[tuple[int, str]]
+) -> None:
+    ran = run(fake_device, tmp_path, with_torch, what)
+    assert ran.loud == loud
+    for finding in ran.report["findings"]:
+        assert "the all-reduce (`ncclAllReduce`) may still be writing" in finding["message"]
+        assert "or there wait() of the work that line" in finding["fix"]["summary"]
