@@ -300,6 +300,13 @@ def test_a_tool_that_holds_the_subscribers_place_is_named(fake_device: FakeDevic
     assert "Other Profiler" in line
 
 
+def test_a_tool_that_lets_others_subscribe_is_no_obstacle(fake_device: FakeDevice, tmp_path: Path) -> None:
+    ran = fake_device.run(
+        tmp_path, [fake_device.programs, "double_free_wrong"], environment={"FAKE_CUPTI_SHARED": "cuspy"}
+    )
+    assert (ran.codes, ran.errors) == (["SS201"], "")
+
+
 def test_no_cupti_is_one_line(fake_device: FakeDevice, tmp_path: Path) -> None:
     # A driver of CUDA 11 works with no newer CUPTI, and this machine has none so old.
     old = tmp_path / "old-driver"

@@ -94,12 +94,18 @@ struct GraphData {
     Word graph_exec;
 };
 
-/// CUpti_SubscriberParams.
+/// CUpti_SubscriberParams, of CUDA 13.0.
 struct SubscriberParameters {
     std::size_t size;
     const char* name;
     char* old_name;
     std::size_t old_name_size;
+};
+/// ... and of those in which several may subscribe (it is in 13.5).
+struct SharedSubscriberParameters {
+    SubscriberParameters first;
+    std::uint8_t allow_multiple;
+    std::uint8_t padding[7];
 };
 constexpr std::size_t least_old_name = 64;
 

@@ -46,12 +46,22 @@ std::string why_not(const Cupti& cupti, abi::CuptiStatus status, std::string_vie
 std::string subscribe(const Cupti& cupti, abi::CallbackFunction callback) {
     std::array<char, 2 * abi::least_old_name> other{};
     abi::CuptiStatus status = abi::cupti_success;
+    const auto taken = [&status] {
+        return status == abi::cupti_multiple_subscribers || status == abi::cupti_max_limit_reached;
+    };
     if (cupti.subscribe_v2 != nullptr) {
-        abi::SubscriberParameters parameters{sizeof parameters, "streamsan", other.data(), other.size()};
-        status = cupti.subscribe_v2(&subscriber, callback, nullptr, &parameters);
+        abi::SubscriberParameters alone{sizeof alone, "streamsan", other.data(), other.size()};
+        status = cupti.subscribe_v2(&subscriber, callback, nullptr, &alone);
+        if (taken()) {
+            // One that lets others in. Not asked at first: where several are allowed, CUPTI refuses a part of its
+            // older functions, which the program's own profiler may use. Older versions refuse the structure.
+            abi::SharedSubscriberParameters shared{alone, 1, {}};
+            shared.first.size = sizeof shared;
+            if (cupti.subscribe_v2(&subscriber, callback, nullptr, &shared.first) == abi::cupti_success)
+                status = abi::cupti_success;
+        }
     }
-    const bool taken = status == abi::cupti_multiple_subscribers || status == abi::cupti_max_limit_reached;
-    if (cupti.subscribe_v2 == nullptr || (status != abi::cupti_success && !taken)) {
+    if (cupti.subscribe_v2 == nullptr || (status != abi::cupti_success && !taken())) {
         status = cupti.subscribe(&subscriber, callback, nullptr);
     }
     if (status != abi::cupti_success) return why_not(cupti, status, std::string_view(other.data()));

@@ -25,7 +25,10 @@ abi::CuptiStatus subscribe(abi::Subscriber* subscriber, abi::CallbackFunction ca
     return abi::cupti_success;
 }
 
-bool taken() { return std::getenv("FAKE_CUPTI_TAKEN") != nullptr || tool()->callback != nullptr; }
+/// By a tool that lets others subscribe, too.
+bool shared() { return std::getenv("FAKE_CUPTI_SHARED") != nullptr; }
+
+bool taken() { return std::getenv("FAKE_CUPTI_TAKEN") != nullptr || shared() || tool()->callback != nullptr; }
 
 }  // namespace
 
@@ -39,7 +42,9 @@ abi::CuptiStatus cuptiSubscribe(abi::Subscriber* subscriber, abi::CallbackFuncti
 abi::CuptiStatus cuptiSubscribe_v2(abi::Subscriber* subscriber, abi::CallbackFunction callback, void* data,
                                    abi::SubscriberParameters* parameters) {
     if (parameters == nullptr || parameters->size < sizeof *parameters) return 1;
-    if (tool() != nullptr && taken()) {
+    abi::SharedSubscriberParameters asked{};
+    if (parameters->size >= sizeof asked) std::memcpy(&asked, parameters, sizeof asked);
+    if (tool() != nullptr && taken() && !(shared() && asked.allow_multiple == 1)) {
         const char* name = std::getenv("FAKE_CUPTI_TAKEN");
         if (parameters->old_name != nullptr && parameters->old_name_size != 0) {
             std::strncpy(parameters->old_name, name != nullptr ? name : "first", parameters->old_name_size - 1);
