@@ -1,6 +1,7 @@
 """The recorder beside PyTorch's own allocator: `libc10_cuda.so` on the fake device, without the rest of PyTorch.
 
-Where PyTorch for CUDA 13 is installed, or STREAMSAN_TORCH_LIBRARY names the file, which has `libc10.so` beside it.
+Of the versions that `python tests/torch_libraries.py` has fetched; and of the one that is installed, or that
+STREAMSAN_TORCH_LIBRARY names, which has `libc10.so` beside it.
 """
 
 from __future__ import annotations
@@ -9,38 +10,56 @@ import importlib.util
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
 
 from expectations import Expectations
-from fake_device import FakeDevice
+from fake_device import FakeDevice, Ran
 from host_compiler import COMPILER
+from torch_libraries import VERSIONS, cached
 
 PROGRAM = """\
 import ctypes, sys
 from elftools.elf.elffile import ELFFile
-library, what = sys.argv[1:]
-runtime = ctypes.CDLL("libcudart.so.13", mode=ctypes.RTLD_GLOBAL)
+library, names_from, runtime_name, what = sys.argv[1:]
+runtime = ctypes.CDLL(runtime_name, mode=ctypes.RTLD_GLOBAL)
 loaded = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
-with open(library, "rb") as file:
+with open(names_from, "rb") as file:
     names = {each.name: each["st_value"] for each in ELFFile(file).get_section_by_name(".symtab").iter_symbols()}
 VARIABLE = "_ZN3c104cuda20CUDACachingAllocator9allocatorE"
 base = ctypes.addressof(ctypes.c_void_p.in_dll(loaded, VARIABLE)) - names[VARIABLE]
 allocator = ctypes.c_void_p.in_dll(loaded, VARIABLE).value
+word, pointer = ctypes.c_uint64, ctypes.c_void_p
 def method(name, result, *arguments):
     mangled = "_ZN3c104cuda20CUDACachingAllocator6Native22NativeCachingAllocator" + name
-    return ctypes.CFUNCTYPE(result, ctypes.c_void_p, *arguments)(base + names[mangled])
-take = method("9raw_allocEm", ctypes.c_void_p, ctypes.c_size_t)
-give = method("10raw_deleteEPv", None, ctypes.c_void_p)
+    return ctypes.CFUNCTYPE(result, pointer, *arguments)(base + names[mangled])
+take = method("9raw_allocEm", pointer, ctypes.c_size_t)
+take_on = method("21raw_alloc_with_streamEmP11CUstream_st", pointer, ctypes.c_size_t, pointer)
+give = method("10raw_deleteEPv", None, pointer)
+BEGIN = "19beginAllocateToPoolEaSt4pairIyyESt8functionIFbP11CUstream_stEE"
+begin = method(BEGIN, None, ctypes.c_int8, word, word, pointer)
+end = method("17endAllocateToPoolEaSt4pairIyyE", None, ctypes.c_int8, word, word)
 method("4initEi", None, ctypes.c_int)(allocator, 1)
+manager = ctypes.CFUNCTYPE(ctypes.c_bool, pointer, pointer, ctypes.c_int)(lambda *_: False)
+caller = ctypes.CFUNCTYPE(ctypes.c_bool, pointer, pointer)(lambda *_: True)
 fill = runtime.cudaMemsetAsync
-fill.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t, ctypes.c_void_p)
+fill.argtypes = (pointer, ctypes.c_int, ctypes.c_size_t, pointer)
 def stream():
-    made = ctypes.c_void_p()
+    made = pointer()
     runtime.cudaStreamCreateWithFlags(ctypes.byref(made), 1)
     return made
+class Pool:
+    def __init__(self, number):
+        self.number = number
+    def __enter__(self):
+        # std::function<bool(cudaStream_t)> that says yes; it is moved away
+        always = (pointer * 4)(0, 0, ctypes.cast(manager, pointer), ctypes.cast(caller, pointer))
+        begin(allocator, 0, 0, self.number, ctypes.addressof(always))
+    def __exit__(self, *_):
+        end(allocator, 0, 0, self.number)
 side, main = stream(), stream()
 large = take(allocator, 3 << 20)
 small = take(allocator, 4096)
@@ -52,9 +71,34 @@ if what == "right":
     runtime.cudaStreamSynchronize(side)
 fill(again, 1, 4000, main)
 runtime.cudaDeviceSynchronize()
+with Pool(7):  # as torch.cuda.MemPool
+    apart = take(allocator, 4096)
+    fill(apart, 1, 4096, side)
+    give(allocator, apart)  # expect: SS105
+    assert take(allocator, 4096) == apart
+    if what == "right":
+        runtime.cudaStreamSynchronize(side)
+    fill(apart, 1, 4096, main)
+    runtime.cudaDeviceSynchronize()
 give(allocator, again)
 give(allocator, large)
+graph, executable = pointer(), pointer()
+runtime.cudaStreamBeginCapture(main, 2)
+with Pool(8):
+    inside = take_on(allocator, 4096, main)
+    fill(inside, 1, 4096, main)
+    give(allocator, inside)
+runtime.cudaStreamEndCapture(main, ctypes.byref(graph))
+runtime.cudaGraphInstantiate(ctypes.byref(executable), graph, ctypes.c_ulonglong(0))
+for _ in range(2):
+    runtime.cudaGraphLaunch(executable, main)
+    with Pool(8):  # what the graph has
+        assert take_on(allocator, 4096, main) == inside
+    fill(inside, 1, 4096, main)
+    give(allocator, inside)
+runtime.cudaDeviceSynchronize()
 """
+"""With what its graph has nothing is wrong."""
 STUBS = """\
 #include <stddef.h>
 #include <string.h>
@@ -67,10 +111,11 @@ int cudaThreadExchangeStreamCaptureMode(int* mode) { (void)mode; return 0; }
 int cudaGetDeviceProperties(void* into, int device) { (void)device; memset(into, 0, 1000); return 0; }
 int cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { *least = 0; *greatest = -5; return 0; }
 """
+FAKE_RUNTIME = "libcudart.so.13"
 
 
-def torch_library() -> Path | None:
-    """Return PyTorch's library, None where there is none."""
+def installed() -> Path | None:
+    """Return the library that is named or installed, None where there is none."""
     if named := os.environ.get("STREAMSAN_TORCH_LIBRARY"):
         return Path(named)
     torch = importlib.util.find_spec("torch")
@@ -91,42 +136,89 @@ def names_in(library: Path, defined: bool) -> set[str]:
         }
 
 
-@pytest.fixture(scope="module")
-def library() -> Path:
-    """Return PyTorch's library; the test is skipped where it is not here, or is of another CUDA than the fake one."""
-    found = torch_library()
-    if found is None:
-        pytest.skip("PyTorch for CUDA is not installed, and STREAMSAN_TORCH_LIBRARY names no libc10_cuda.so")
-    with found.open("rb") as file:
-        needed = {tag.needed for tag in ELFFile(file).get_section_by_name(".dynamic").iter_tags("DT_NEEDED")}
-    if "libcudart.so.13" not in needed:
-        pytest.skip("PyTorch is one for another CUDA than 13")
-    return found
+def runtime_of(library: Path) -> str:
+    """Return the name of the runtime's library that a library needs."""
+    with library.open("rb") as file:
+        needed = [tag.needed for tag in ELFFile(file).get_section_by_name(".dynamic").iter_tags("DT_NEEDED")]
+    return next(name for name in needed if name.startswith("libcudart.so."))
 
 
-@pytest.fixture(scope="module")
-def stubs(library: Path, fake_device: FakeDevice, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a library with the runtime's functions that the fake device lacks."""
-    made = tmp_path_factory.mktemp("stubs") / "libstubs.so"
-    lacking = names_in(library, False) - names_in(fake_device.folder / "lib64" / "libcudart.so.13", True)
-    others = [f"int {name}(void) {{ return 801; }}\n" for name in sorted(lacking) if f" {name}(" not in STUBS]
-    assert COMPILER is not None
-    command = [COMPILER, "-shared", "-fPIC", "-x", "c", "-", "-o", made]
-    subprocess.run(command, input=STUBS + "".join(others), text=True, check=True)
-    return made
+@dataclass(frozen=True)
+class Beside:
+    """A build of PyTorch's library, and what it needs to be loaded on the fake device."""
+
+    device: FakeDevice
+    library: Path
+    folder: Path
+
+    def __post_init__(self) -> None:
+        assert COMPILER is not None
+        lacking = names_in(self.library, False) - names_in(self.device.folder / "lib64" / FAKE_RUNTIME, True)
+        others = [f"int {name}(void) {{ return 801; }}\n" for name in sorted(lacking) if f" {name}(" not in STUBS]
+        command = [COMPILER, "-shared", "-fPIC", "-x", "c", "-"]
+        stubs = [*command, "-o", self.stubs]
+        subprocess.run(stubs, input=STUBS + "".join(others), text=True, check=True)
+        runtime = runtime_of(self.library)
+        if runtime != FAKE_RUNTIME:  # the functions are those of the fake one
+            named = [*command, "-o", self.folder / runtime, f"-Wl,-soname,{runtime}"]
+            subprocess.run(named, input="", text=True, check=True)
+
+    @property
+    def stubs(self) -> Path:
+        """A library with the runtime's functions that the fake device lacks."""
+        return self.folder / "libstubs.so"
+
+    def run(self, folder: Path, what: str, library: Path | None = None) -> Ran:
+        """Record the program; `library`: the same build, less its names."""
+        program = folder / "uses_torch_library.py"
+        program.write_text(PROGRAM)
+        libraries = f"{self.device.folder / 'lib64'}:{self.folder}:{self.library.parent}"
+        environment = {"LD_LIBRARY_PATH": libraries, "LD_PRELOAD": str(self.stubs)}
+        command = [sys.executable, str(program), str(library or self.library), str(self.library), FAKE_RUNTIME, what]
+        return self.device.run(folder, command, environment=environment)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param("installed", id="installed"),
+        *(pytest.param(version, marks=() if version == VERSIONS[-1] else pytest.mark.deep) for version in VERSIONS),
+    ],
+)
+def beside(request: pytest.FixtureRequest, fake_device: FakeDevice, tmp_path_factory: pytest.TempPathFactory) -> Beside:
+    """Return a build of PyTorch's library; the test is skipped where that is not here."""
+    if request.param == "installed":
+        library = installed()
+        if library is None:
+            pytest.skip("PyTorch for CUDA is not installed, and STREAMSAN_TORCH_LIBRARY names no libc10_cuda.so")
+    else:
+        library = cached(request.param)
+        if not library.exists():
+            pytest.skip(f"the libraries of PyTorch {request.param} were not fetched: python tests/torch_libraries.py")
+    return Beside(fake_device, library, tmp_path_factory.mktemp("stubs"))
+
+
+def tells_pools(beside: Beside) -> bool:
+    """Return whether the entries of the build tell the pool of a block."""
+    with beside.library.open("rb") as file:
+        names = ELFFile(file).get_section_by_name(".symtab").iter_symbols()
+        return any("12record_traceE" in each.name and "St4pairIyyE" in each.name for each in names)
 
 
 @pytest.mark.parametrize("what", ["wrong", "right"])
-def test_blocks_of_the_real_allocator(
-    library: Path, stubs: Path, fake_device: FakeDevice, tmp_path: Path, what: str
-) -> None:
-    program = tmp_path / "uses_torch_library.py"
-    program.write_text(PROGRAM)
-    environment = {
-        "LD_LIBRARY_PATH": f"{fake_device.folder / 'lib64'}:{library.parent}",
-        "LD_PRELOAD": str(stubs),
-    }
-    ran = fake_device.run(tmp_path, [sys.executable, str(program), str(library), what], environment=environment)
+def test_blocks_of_the_real_allocator(beside: Beside, tmp_path: Path, what: str) -> None:
+    ran = beside.run(tmp_path, what)
     assert ran.status == 0, ran.errors
     assert ran.loud == (Expectations.of(PROGRAM).loud if what == "wrong" else set()), ran.report["findings"]
-    assert "PyTorch" not in ran.errors
+    assert ("PyTorch" in ran.errors) == (not tells_pools(beside)), ran.errors
+    if not tells_pools(beside):
+        assert "from the first capture of a graph on" in ran.errors
+
+
+def test_a_stripped_build_of_it(beside: Beside, tmp_path: Path) -> None:
+    stripped = tmp_path / "libc10_cuda.so"
+    subprocess.run(["strip", "--strip-all", "-o", stripped, beside.library], check=True)
+    ran = beside.run(tmp_path, "wrong", stripped)
+    assert ran.status == 0, ran.errors
+    assert ran.loud == Expectations.of(PROGRAM).loud, ran.report["findings"]
+    assert "recorded without their streams" in ran.errors

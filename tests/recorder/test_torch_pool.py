@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,10 @@ from fake_device import FakeDevice, Ran, compile_fake
 from streamsan.order.recordings import NOT_SEEN, NOT_SEEN_BESIDE_BLOCKS
 
 PROGRAM = """\
+#include <cstdio>
 #include <cstring>
 #include "torch_allocator.hpp"
+#include "torch_profiler.hpp"
 constexpr fake::Kernel fill("_Z4fillPfi", {8, 4});             // fill(float*, int)
 constexpr fake::Kernel sum("_Z3sumPfPKfS1_", {8, 8, 8});       // sum(float*, float const* begin, float const* end)
 constexpr std::size_t bytes = 4096;
@@ -23,9 +24,9 @@ cudaStream_t stream() {
     cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
     return made;
 }
-void prefetch(cudaStream_t main, cudaStream_t side, bool recorded) {
+void prefetch(cudaStream_t main, cudaStream_t side, bool recorded, unsigned pool) {
     for (int step = 0; step < 3; ++step) {
-        void* const batch = torch_alloc(bytes, side);
+        void* const batch = torch_alloc(bytes, side, pool);
         LAUNCH(fill, side, batch, 1);
         cudaEvent_t ready = nullptr;
         cudaEventCreate(&ready);
@@ -62,14 +63,14 @@ cudaGraphExec_t captured(cudaStream_t on, void* block, unsigned pool) {
     cudaGraphDestroy(graph);
     return made;
 }
-void replay(cudaStream_t main, cudaStream_t side, bool dropped) {
-    void* const input = torch_alloc(bytes, main);
-    cudaGraphExec_t graph = captured(main, input, 1);
-    cudaGraphExec_t second = captured(main, input, 1);  // uses the first one's private blocks again
+void replay(cudaStream_t main, cudaStream_t side, bool dropped, unsigned pool, unsigned graphs) {
+    void* const input = torch_alloc(bytes, main, pool);
+    cudaGraphExec_t graph = captured(main, input, graphs);
+    cudaGraphExec_t second = captured(main, input, graphs);  // uses the first one's private blocks again
     cudaGraphLaunch(graph, main);
     cudaGraphLaunch(second, main);
     if (dropped) torch_free(input);
-    void* const other = torch_alloc(bytes, main);
+    void* const other = torch_alloc(bytes, main, pool);
     LAUNCH(fill, main, other, 3);
     cudaGraphLaunch(graph, main);  // expect: SS303
     cudaStreamSynchronize(main);
@@ -77,18 +78,53 @@ void replay(cudaStream_t main, cudaStream_t side, bool dropped) {
     cudaGraphExecDestroy(graph);
     cudaGraphExecDestroy(second);
 }
+// As cudagraph trees do: eager runs, captures and eager runs again get each other's blocks.
+void in_turns(cudaStream_t main, cudaStream_t side) {
+    constexpr unsigned pool = 1;
+    const auto eager = [&] {
+        void* const block = torch_alloc(bytes, main, pool);
+        LAUNCH(fill, main, block, 1);
+        return block;
+    };
+    torch_free(eager());
+    void* const input = torch_alloc(bytes, main);
+    void* const kept = torch_alloc(bytes, main, pool);  // what the first eager run had
+    cudaGraphExec_t graph = captured(main, input, pool);
+    torch_free(kept);
+    cudaGraphExec_t second = captured(main, input, pool);  // ... and this graph has now
+    for (int step = 0; step < 2; ++step) {
+        cudaGraphLaunch(graph, main);
+        cudaGraphLaunch(second, main);
+        void* const dropped = eager();  // what a graph has
+        torch_free(dropped);
+        void* const again = eager();
+        cudaGraphLaunch(second, main);
+        torch_free(again);
+        torch_free(torch_alloc(bytes, side, pool));
+    }
+    cudaStreamSynchronize(main);
+    cudaGraphExecDestroy(graph);
+    cudaGraphExecDestroy(second);
+}
 int main(int count, char** words) {
     if (count < 2) return 2;
     cudaStream_t main = stream(), side = stream();
     const char* const what = words[1];
-    if (!std::strcmp(what, "prefetch_wrong")) prefetch(main, side, false);
-    if (!std::strcmp(what, "prefetch_right")) prefetch(main, side, true);
+    if (!std::strcmp(what, "prefetch_wrong")) prefetch(main, side, false, 0);
+    if (!std::strcmp(what, "prefetch_right")) prefetch(main, side, true, 0);
     if (!std::strcmp(what, "beside")) beside(main, side);
-    if (!std::strcmp(what, "replay_wrong")) replay(main, side, true);
-    if (!std::strcmp(what, "replay_right")) replay(main, side, false);
+    if (!std::strcmp(what, "replay_wrong")) replay(main, side, true, 0, 1);
+    if (!std::strcmp(what, "replay_right")) replay(main, side, false, 0, own_pools);
+    if (!std::strcmp(what, "private_prefetch_wrong")) prefetch(main, side, false, 2);
+    if (!std::strcmp(what, "private_prefetch_right")) prefetch(main, side, true, 2);
+    if (!std::strcmp(what, "private_input_wrong")) replay(main, side, true, 2, own_pools);
+    if (!std::strcmp(what, "private_input_right")) replay(main, side, false, 2, 1);
+    if (!std::strcmp(what, "graphs_pool")) replay(main, side, true, 1, 1);
+    if (!std::strcmp(what, "in_turns")) in_turns(main, side);
     cudaDeviceSynchronize();
     cudaStreamDestroy(main);
     cudaStreamDestroy(side);
+    std::printf("%zu\\n", torch_profiled());
     return 0;
 }
 """
@@ -102,8 +138,10 @@ class Builds:
         self.folder = folder
         source = folder / "uses_torch.cpp"
         source.write_text(PROGRAM)
+        self.base = folder / "libc10.so"
+        compile_fake(self.base, ["torch_profiler.cpp"], "-shared", "-Wl,-soname,libc10.so")
         self.usual = self.library("usual")
-        self.program = device.compiled(source, str(self.usual))
+        self.program = device.compiled(source, str(self.usual), str(self.base))
 
     def library(self, name: str, *flags: str) -> Path:
         """Return a build of the library."""
@@ -111,21 +149,17 @@ class Builds:
         library.parent.mkdir()
         runtime = str(self.device.folder / "lib64" / "libcudart.so.13")
         shared = ("-shared", "-fvisibility=hidden", "-Wl,-soname,libc10_cuda.so")
-        compile_fake(library, ["torch_allocator.cpp"], *shared, *flags, runtime)
-        return library
-
-    def stripped(self) -> Path:
-        """Return the library with no more names than others need."""
-        library = self.folder / "stripped" / "libc10_cuda.so"
-        library.parent.mkdir()
-        subprocess.run(["strip", "-s", "-o", library, self.usual], check=True)
+        compile_fake(library, ["torch_allocator.cpp"], *shared, *flags, str(self.base), runtime)
         return library
 
     def run(self, folder: Path, what: str, library: Path | None = None, **variables: str) -> Ran:
         """Record the program with a build of the library."""
-        libraries = f"{(library or self.usual).parent}:{self.device.folder / 'lib64'}"
-        environment = {"LD_LIBRARY_PATH": libraries, **variables}
+        environment = {"LD_LIBRARY_PATH": self.libraries(library), **variables}
         return self.device.run(folder, [self.program, what], environment=environment)
+
+    def libraries(self, library: Path | None = None) -> str:
+        """Return where the program's libraries are, with a build of the library."""
+        return f"{(library or self.usual).parent}:{self.folder}:{self.device.folder / 'lib64'}"
 
 
 @pytest.fixture(scope="module")
@@ -139,8 +173,17 @@ def expected(code: str) -> set[tuple[int, str]]:
     return {mark for mark in Expectations.of(PROGRAM).loud if mark[1] == code}
 
 
-@pytest.mark.parametrize(("what", "code"), [("prefetch_wrong", "SS105"), ("replay_wrong", "SS303")])
+@pytest.mark.parametrize(
+    ("what", "code"),
+    [
+        ("prefetch_wrong", "SS105"),
+        ("replay_wrong", "SS303"),
+        ("private_prefetch_wrong", "SS105"),
+        ("private_input_wrong", "SS303"),
+    ],
+)
 def test_blocks_that_another_owner_got(builds: Builds, tmp_path: Path, what: str, code: str) -> None:
+    """`private`: in a pool of the program's, of which no graph has anything."""
     ran = builds.run(tmp_path, what)
     assert ran.loud == expected(code), ran.report["findings"]
     assert (ran.problems, ran.errors) == ([], "")
@@ -158,9 +201,22 @@ def test_the_fix_is_the_one_that_pytorch_has(builds: Builds, tmp_path: Path) -> 
     assert "record_stream" in finding["contract"]["text"]
 
 
-@pytest.mark.parametrize("what", ["prefetch_right", "replay_right", "beside"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "prefetch_right",
+        "replay_right",
+        "beside",
+        "private_prefetch_right",
+        "private_input_right",
+        "in_turns",
+    ],
+)
 def test_right_programs(builds: Builds, tmp_path: Path, what: str) -> None:
-    """`beside`: the end of a block is where the next one begins, which has another owner by then."""
+    """`beside`: the end of a block is where the next one begins, which has another owner by then.
+
+    `in_turns`: what a capture allocated stays the graph's, whoever else has it of the pool.
+    """
     ran = builds.run(tmp_path, what)
     assert ran.loud == set(), ran.report["findings"]
     assert (ran.problems, ran.errors) == ([], "")
@@ -203,8 +259,34 @@ def test_an_allocator_that_is_not_understood_is_left_alone(
     assert line in ran.errors
 
 
-def test_a_stripped_library_is_said_to_be_unknown(builds: Builds, tmp_path: Path) -> None:
-    ran = builds.run(tmp_path, "prefetch_wrong", builds.stripped())
+@pytest.mark.parametrize(
+    "closed", [pytest.param("", id="open"), pytest.param("-Wl,-z,now,-z,relro", id="closed", marks=pytest.mark.deep)]
+)
+def test_a_stripped_library_is_heard_by_what_it_tells_profilers(builds: Builds, tmp_path: Path, closed: str) -> None:
+    """`closed`: the loader has bound all functions, and closed the place where the library finds them."""
+    stripped = builds.library(f"stripped{closed}", "-s", *([closed] if closed else []))
+    ran = builds.run(tmp_path, "prefetch_wrong", stripped)
+    alone = builds.device.alone("prefetch_wrong", program=builds.program, LD_LIBRARY_PATH=builds.libraries(stripped))
+    assert (ran.status, ran.output) == (alone.returncode, alone.stdout)
+    assert ran.loud == expected("SS105"), ran.report["findings"]
+    assert "recorded without their streams" in ran.errors
+    for what in ("prefetch_right", "private_prefetch_right", "beside"):
+        assert builds.run(tmp_path, what, stripped).loud == set()
+    ran = builds.run(tmp_path, "replay_wrong", stripped)
+    assert ran.loud == set()
+    assert "from the first capture of a graph on" in ran.errors
+
+
+@pytest.mark.deep
+def test_a_stripped_library_that_tells_profilers_nothing_is_said_to_be_unknown(builds: Builds, tmp_path: Path) -> None:
+    ran = builds.run(tmp_path, "prefetch_wrong", builds.library("silent", "-s", "-DTELLS_NO_PROFILER"))
     assert ran.status == 0
     assert not ran.loud
     assert "it is not known in this build" in ran.errors
+
+
+def test_a_pool_that_graphs_allocate_from_is_left_to_them(builds: Builds, tmp_path: Path) -> None:
+    """A tensor of the program's own in it has another owner when the graph reads it: nobody can tell which one."""
+    ran = builds.run(tmp_path, "graphs_pool")
+    assert ran.loud == set(), ran.report["findings"]
+    assert (ran.problems, ran.errors) == ([], "")

@@ -194,6 +194,8 @@ void captures_lose_context(abi::Word context) {
     if (recorder() != nullptr) count_down(captures().end_context(context));
 }
 
+bool stream_captures(abi::Word stream) { return is_capturing(this_thread(), stream); }
+
 CapturedNode captured_node(ThreadState& state, const Call& call) {
     const Driver* const driver = recorder()->driver;
     const abi::Word stream = issues_to(call);

@@ -43,6 +43,9 @@ private:
 /// Of this process. Never destroyed.
 Captures& captures();
 
+/// Whether a stream takes part in a capture, as the driver says. Any thread, outside of callbacks too.
+bool stream_captures(abi::Word stream);
+
 /// A node of a graph that is being captured.
 struct CapturedNode {
     abi::Word graph = 0;

@@ -14,9 +14,12 @@
 #include <string_view>
 
 #include "recorder/cuda/abi.hpp"
-#include "recorder/cuda/announced_blocks.hpp"
+#include "recorder/cuda/captures.hpp"
 #include "recorder/cuda/library_symbols.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/torch_blocks.hpp"
+#include "recorder/cuda/torch_private_pools.hpp"
+#include "recorder/cuda/torch_profiler_words.hpp"
 #include "recorder/run/omissions.hpp"
 #include "recorder/sites/modules.hpp"
 
@@ -33,9 +36,6 @@ constexpr std::string_view attach_part = "27attachAllocatorTraceTracker";
 constexpr std::string_view record_part = "12record_traceE";
 constexpr std::string_view pool_number = "St4pairIyyE";
 
-PoolWord hands_out{"CUDACachingAllocator::malloc"};
-PoolWord takes_back{"CUDACachingAllocator::free"};
-
 /// What the tracker is given: a structure of PyTorch's, of which all versions have these members in these places.
 class TraceEntry {
 public:
@@ -46,8 +46,7 @@ public:
     [[nodiscard]] std::uint64_t address() const { return read<std::uint64_t>(8); }
     [[nodiscard]] std::uint64_t stream() const { return read<std::uint64_t>(32); }
     [[nodiscard]] std::uint64_t size() const { return read<std::uint64_t>(40); }  ///< as it was asked for
-    /// Whether it is of a pool of its own (a graph's), where entries tell that.
-    [[nodiscard]] bool is_private() const { return (read<std::uint64_t>(48) | read<std::uint64_t>(56)) != 0; }
+    [[nodiscard]] TorchPool pool() const { return read<TorchPool>(48); }          ///< where entries tell it
 
 private:
     template <class Value>
@@ -89,12 +88,6 @@ constexpr std::size_t most_devices = 64;
 std::array<std::atomic<std::uint32_t>, most_devices> teller{};
 std::atomic<bool> heard{false};
 std::atomic<bool> tells_pool{false};
-std::atomic<bool> given_up{false};
-
-void give_up(const char* why) {
-    if (given_up.exchange(true, std::memory_order_relaxed)) return;
-    note_omission("the blocks of PyTorch's allocator are not recorded" + std::string(why));
-}
 
 bool is_teller(std::int8_t device, std::uint32_t number) {
     if (device < 0 || static_cast<std::size_t>(device) >= most_devices) return false;
@@ -103,33 +96,40 @@ bool is_teller(std::int8_t device, std::uint32_t number) {
     return of.compare_exchange_strong(nobody, number, std::memory_order_relaxed) || nobody == number;
 }
 
+TorchPrivatePools& private_pools() {
+    static TorchPrivatePools& all = *new TorchPrivatePools;
+    return all;
+}
+
+std::uint64_t stream_of(const TraceEntry& entry) { return entry.stream() == 0 ? abi::legacy_stream : entry.stream(); }
+
+/// Of a block in a pool of its own.
+Telling telling_of(const TraceEntry& entry) {
+    if (entry.action() == TraceEntry::free_requested) return private_pools().freed(entry.pool());
+    const bool captured =
+        recorder()->captures.load(std::memory_order_relaxed) != 0 && stream_captures(stream_of(entry));
+    return private_pools().allocated(entry.pool(), captured);
+}
+
 /// Under the allocator's lock, perhaps without the interpreter's: it must ask neither for anything.
 void hear(const TraceEntry& entry, std::uint32_t number) {
     const auto action = entry.action();
-    const Recorder* const here = recorder();
-    if (here == nullptr || given_up.load(std::memory_order_relaxed) || !is_teller(entry.device(), number)) return;
+    if (!torch_blocks_are_told() || !is_teller(entry.device(), number)) return;
     heard.store(true, std::memory_order_relaxed);
     if (action != TraceEntry::alloc && action != TraceEntry::free_requested) return;
-    if (!here->memory.maybe(entry.address())) {
-        give_up(": it tells of them in a way that is not known");
-        blocks_no_longer_told(takes_back);
+    const bool tells = tells_pool.load(std::memory_order_relaxed);
+    if (!tells && capture_ends_torch_blocks()) return;
+    const bool is_general = !tells || entry.pool().is_general();
+    const Telling telling = is_general ? Telling::block : telling_of(entry);
+    if (telling == Telling::nobody) return;
+    if (!recorder()->memory.maybe(entry.address())) {
+        // A pool of the program's may have an allocator of the program's.
+        if (is_general) give_up_torch_blocks(": it tells of them in a way that is not known");
         return;
     }
-    if (!tells_pool.load(std::memory_order_relaxed) && here->captures.load(std::memory_order_relaxed) != 0) {
-        give_up(" from the first capture of a graph on: this version does not tell which of them are the graph's");
-        blocks_no_longer_told(takes_back);
-        return;
-    }
-    // A graph's own pool keeps its memory while the graph lives, whoever has its blocks: they are no news to anybody
-    // else.
-    if (tells_pool.load(std::memory_order_relaxed) && entry.is_private()) return;
-    if (action == TraceEntry::free_requested) {
-        block_taken_back(takes_back, entry.address(), 0);
-        return;
-    }
-    constexpr std::uint64_t granule = 512;  // all blocks are multiples of it
-    const std::uint64_t size = (entry.size() + granule - 1) & ~(granule - 1);
-    block_handed_out(hands_out, entry.address(), size, entry.stream() == 0 ? abi::legacy_stream : entry.stream());
+    if (telling == Telling::no_more) torch_block_untold(entry.address(), entry.size());
+    else if (action == TraceEntry::free_requested) torch_block_freed(entry.address());
+    else torch_block_allocated(entry.address(), entry.size(), stream_of(entry));
 }
 
 template <class Value>
@@ -146,12 +146,12 @@ public:
     bool go_on() {
         if (heard.load(std::memory_order_relaxed)) return true;
         if (!find_library()) return false;
-        if (places_.table == 0 || places_.attach == 0) return stop(": it is not known in this build");
+        if (places_.table == 0 || places_.attach == 0) return fall_back();
         void* const known = dlsym(RTLD_DEFAULT, allocator_name);  // the program may have a copy of the variable
         const std::uint64_t variable = known != nullptr         ? reinterpret_cast<std::uint64_t>(known)
                                        : places_.allocator != 0 ? base_ + places_.allocator
                                                                 : 0;
-        if (variable == 0) return stop(": it is not known in this build");
+        if (variable == 0) return fall_back();
         const auto allocator = read_at<std::uint64_t>(variable);
         if (allocator == 0) return false;
         const auto table = read_at<std::uint64_t>(allocator);
@@ -168,14 +168,13 @@ private:
         const std::uint64_t loaded = modules.additions();
         if (loaded == looked_at_) return false;
         looked_at_ = loaded;
-        std::string path;
         modules.each([&](const call_sites::Module& module) {
             if (!module.path.ends_with(library_name)) return;
             base_ = module.base;
-            path = module.path;
+            library_ = &module;
         });
         if (base_ == 0) return false;
-        places_ = places_in(path);
+        places_ = places_in(library_->path);
         tells_pool.store(places_.tells_pool, std::memory_order_relaxed);
         return true;
     }
@@ -191,16 +190,26 @@ private:
                                                [own](const TraceEntry& entry) { hear(entry, own); });
             return false;  // it is done when the first word was heard
         }
-        return stop(": it is not known in this build");
+        return fall_back();
+    }
+
+    /// Nothing of the build but what it offers to others is known.
+    bool fall_back() {
+        if (!listen_to_profiler_words(*library_)) return stop(": it is not known in this build");
+        note_omission(
+            "the blocks of PyTorch's allocator are recorded without their streams: of this build is known only "
+            "what it tells profilers");
+        return true;
     }
 
     static bool stop(const char* why) {
-        give_up(why);
+        give_up_torch_blocks(why);
         return true;
     }
 
     std::uint64_t looked_at_ = 0;
     std::uint64_t base_ = 0;
+    const call_sites::Module* library_ = nullptr;
     Places places_;
     std::uint32_t attached_ = 0;
 };

@@ -12,6 +12,10 @@
 #include "runtime.hpp"
 #include "torch_allocator.hpp"
 
+#pragma GCC visibility push(default)
+#include "torch_profiler.hpp"
+#pragma GCC visibility pop
+
 #define EXPORTED __attribute__((visibility("default")))
 
 namespace c10::cuda::CUDACachingAllocator {
@@ -104,6 +108,11 @@ private:
         device.record_trace(action, address, block.size, block.stream, block.pool);
 #endif
     }
+    static void tell_profiler([[maybe_unused]] std::uint64_t address, [[maybe_unused]] std::int64_t size) {
+#ifndef TELLS_NO_PROFILER
+        c10::reportMemoryUsageToProfiler(reinterpret_cast<void*>(address), size, 0, 0, {c10::DeviceType::CUDA, 0});
+#endif
+    }
     void complete(DeviceCachingAllocator& device, std::uint64_t address) {
         Block& block = device.blocks.at(address);
         tell(device, TraceEntry::FREE_COMPLETED, address, block);
@@ -153,6 +162,7 @@ void* NativeCachingAllocator::allocate(std::size_t size, std::uint64_t stream, P
     }
     Block& block = device.blocks[address] = {size, stream, pool, {}, {}};
     tell(device, TraceEntry::ALLOC, address, block);
+    tell_profiler(address, static_cast<std::int64_t>(rounded));
     return reinterpret_cast<void*>(address);
 }
 
@@ -168,6 +178,7 @@ void NativeCachingAllocator::free(void* address) {
     }
     if (block.events.empty()) complete(device, number(address));
     else device.waiting.push_back(number(address));
+    tell_profiler(number(address), -static_cast<std::int64_t>(block.size));
 }
 
 void NativeCachingAllocator::attachAllocatorTraceTracker(std::function<void(const TraceEntry&)> tracker) {
@@ -213,7 +224,7 @@ std::uint64_t number(cudaStream_t stream) { return reinterpret_cast<std::uint64_
 using namespace c10::cuda::CUDACachingAllocator;
 
 EXPORTED void* torch_alloc(std::size_t size, cudaStream_t stream, unsigned pool) {
-    return current()->allocate(size, number(stream), {0, pool});
+    return current()->allocate(size, number(stream), pool < own_pools ? Pool{0, pool} : Pool{pool, 0});
 }
 EXPORTED void torch_free(void* address) { current()->free(address); }
 EXPORTED void torch_record_stream(void* address, cudaStream_t stream) {

@@ -4,7 +4,8 @@
 
 #include "runtime.hpp"
 
-/// `pool`: 0, or that of a graph.
+/// From here on pools are those that a capture makes for itself; below are those that programs ask for, but for 0.
+constexpr unsigned own_pools = 100;
 void* torch_alloc(std::size_t size, cudaStream_t stream, unsigned pool = 0);
 void torch_free(void* address);
 void torch_record_stream(void* address, cudaStream_t stream);
