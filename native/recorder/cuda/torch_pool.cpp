@@ -103,12 +103,13 @@ TorchPrivatePools& private_pools() {
 
 std::uint64_t stream_of(const TraceEntry& entry) { return entry.stream() == 0 ? abi::legacy_stream : entry.stream(); }
 
-/// Of a block in a pool of its own.
+/// Of a block in a private pool.
 Telling telling_of(const TraceEntry& entry) {
-    if (entry.action() == TraceEntry::free_requested) return private_pools().freed(entry.pool());
     const bool captured =
         recorder()->captures.load(std::memory_order_relaxed) != 0 && stream_captures(stream_of(entry));
-    return private_pools().allocated(entry.pool(), captured);
+    TorchPrivatePools& pools = private_pools();
+    return entry.action() == TraceEntry::alloc ? pools.allocated(entry.pool(), captured)
+                                               : pools.freed(entry.pool(), captured);
 }
 
 /// Under the allocator's lock, perhaps without the interpreter's: it must ask neither for anything.

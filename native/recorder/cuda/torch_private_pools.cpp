@@ -12,12 +12,15 @@ Telling TorchPrivatePools::allocated(TorchPool pool, bool captured) {
     return Telling::block;
 }
 
-Telling TorchPrivatePools::freed(TorchPool pool) {
+Telling TorchPrivatePools::freed(TorchPool pool, bool captured) {
     if (pool.of_capture != 0) return Telling::nobody;
     const std::lock_guard lock(mutex_);
-    // One that was told of before the first capture may be freed after it.
     const auto found = known_.find(pool.of_program);
-    return found != known_.end() && found->second.told ? Telling::block : Telling::nobody;
+    if (found == known_.end()) return Telling::nobody;
+    Known& known = found->second;
+    known.captured |= captured;
+    if (!known.told) return Telling::nobody;
+    return known.captured ? Telling::no_more : Telling::block;
 }
 
 }  // namespace streamsan::recorder::cuda

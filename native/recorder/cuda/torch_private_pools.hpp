@@ -23,16 +23,16 @@ enum class Telling : std::uint8_t {
 };
 
 /// A pool that no capture allocates from is like the general one. What a capture allocates belongs to the graph,
-/// whoever else has it: replays use it, in turns with other graphs of the pool, after its tensor was dropped, and the
-/// frames of cudagraph trees free and allocate it anew without anybody using it. So from the first capture on nothing
-/// is told of such a pool: the uses of its blocks are uses of the memory that it has from the driver. Any thread may
-/// ask.
+/// whoever else has it: replays use it, in turns with other graphs of the pool, after its tensor was dropped, and
+/// cudagraph trees free and allocate blocks that nobody touches. So from the first capture on nothing is told of such
+/// a pool: the uses of its blocks are uses of the memory that it has from the driver. That a capture frees a block
+/// shows it as well: cudagraph trees allocate the inputs of a graph before its capture, drop them in it, and fill them
+/// by their addresses before each replay. Any thread may ask.
 class TorchPrivatePools {
 public:
-    /// A block was allocated in a pool, for a stream that captures or not.
+    /// A block of a pool was allocated, or freed; `captured`: while its stream captures.
     Telling allocated(TorchPool pool, bool captured);
-    /// A block of the pool was freed.
-    Telling freed(TorchPool pool);
+    Telling freed(TorchPool pool, bool captured);
 
 private:
     struct Known {
