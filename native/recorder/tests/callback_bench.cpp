@@ -1,6 +1,7 @@
 // What the callbacks of a call cost: `cuda_callback_bench F.sst`. Warm: the same call again and again. Cold: between
 // any two callbacks the program, here a walk through memory, has thrown the recorder's code and data out of the near
 // caches. `cuda_callback_bench F.sst CASE COUNT` runs one case so often, for a profiler or a count of instructions.
+// `--no-sites` first leaves call sites out; else the calls come from a dozen frames below main.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "fired.hpp"
+#include "recorder/cuda/announced_blocks.hpp"
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
@@ -25,6 +27,7 @@ using namespace streamsan::recorder::cuda;
 
 constexpr std::uint64_t device = 0x7f0000000000;
 constexpr std::uint64_t megabyte = 1U << 20;
+constexpr unsigned call_depth = 12;
 
 std::uint64_t nanoseconds() {
     timespec time{};
@@ -178,6 +181,19 @@ void stream_ordered_pair() {
     release.exit();
 }
 
+void pool_block() {
+    static PoolWord hands_out{"bench::malloc"}, takes_back{"bench::free"};
+    block_handed_out(hands_out, device + 4 * megabyte, 4096, 0x51);
+    block_taken_back(takes_back, device + 4 * megabyte, 0x51);
+}
+
+/// Runs `work` this many frames further in.
+[[gnu::noinline]] void deeper(unsigned frames, const std::function<void()>& work) {
+    if (frames == 0) work();
+    else deeper(frames - 1, work);
+    asm volatile("");  // no tail call
+}
+
 /// One call or a few, again and again.
 struct Case {
     std::string_view name;
@@ -243,6 +259,7 @@ std::vector<Case> cases(Values& values) {
              stream_ordered_pair();
          }},
         {"allocation and free, a pair", stream_ordered_pair},
+        {"block of a pool, a pair", pool_block},
     };
 }
 
@@ -270,11 +287,16 @@ void measure_case(const Case& each) {
 }  // namespace
 
 int main(int count, char** arguments) {
+    const bool sites = count < 2 || std::string_view(arguments[1]) != "--no-sites";
+    if (!sites) {
+        ++arguments;
+        --count;
+    }
     if (count < 2) return 2;
-    Settings settings;
+    streamsan::recorder::Settings settings;
     settings.output = arguments[1];
     settings.root_pid = getpid();
-    settings.sites = false;
+    settings.sites = sites;
     std::string reason;
     if (!start_recorder(settings, reason)) {
         std::fprintf(stderr, "%s\n", reason.c_str());
@@ -299,13 +321,17 @@ int main(int count, char** arguments) {
     if (count > 3) {
         const auto found = std::ranges::find(all, std::string_view(arguments[2]), &Case::name);
         if (found == all.end()) return 2;
-        for (long call = std::atol(arguments[3]); call > 0; --call) found->run();
+        deeper(call_depth, [&] {
+            for (long call = std::atol(arguments[3]); call > 0; --call) found->run();
+        });
     } else {
-        for (const Case& each : all) measure_case(each);
-        Prepared graph("cuGraphLaunch", {0x6001, 0x51});
-        measure_call("graph launch", graph);
-        Prepared record("cuEventRecord", {0xe1, 0x51});
-        measure_call("event record", record);
+        deeper(call_depth, [&] {
+            for (const Case& each : all) measure_case(each);
+            Prepared graph("cuGraphLaunch", {0x6001, 0x51});
+            measure_call("graph launch", graph);
+            Prepared record("cuEventRecord", {0xe1, 0x51});
+            measure_call("event record", record);
+        });
     }
     recorder()->writer->close();
     return 0;
