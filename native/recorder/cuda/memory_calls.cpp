@@ -39,7 +39,9 @@ bool blames_pool(const Call& call, abi::Word pool) {
     }
     const std::uint64_t address = call.output(Role::OUT_POINTER);
     if (address == 0) return;
-    listen_to_torch_pool();
+    // PyTorch's own allocator gets its memory from the driver by other calls; and to look for its library is no short
+    // way.
+    if (kind != MemoryKind::STREAM_ORDERED) listen_to_torch_pool();
     std::uint64_t size = size_of(call);
     if (size == 0) size = size_by_driver(address);
     write_allocation(state, call, kind, stream, address, size);
