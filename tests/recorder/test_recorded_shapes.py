@@ -124,6 +124,48 @@ def test_launches_that_were_met_before_are_told_as_if_they_were_new(recorded: Sc
     assert count == 1199
 
 
+def test_launches_with_many_addresses_are_told_as_if_they_were_new(recorded: Scenarios) -> None:
+    trace = recorded.trace("many_addresses")
+    a, megabyte = 0x7F0000000000, 1 << 20
+    later = a + 8 * megabyte
+    draws = Draws()
+    structure = [0] * 500
+    for count, view in enumerate(launches(trace)):
+        structure[0:48:2] = [a + 512 * index for index in range(24)]
+        changed = draws.below(3)
+        if changed == 0:
+            structure[6] = structure[2]
+        if changed == 1:
+            structure[10] = later
+        if changed == 2:
+            structure[8] = 0x1234
+        structure[401] = a + 64 if changed == 2 else 7
+        structure[450] = count
+        blocks = 1 + draws.below(2)
+        shape = trace.launch_shapes[view.shape]
+        addresses: list[int] = []
+        leftovers: list[int] = []
+        places, expected = [], list(structure)
+        for index, word in enumerate(structure):
+            told = not any(run.begin <= 8 * index < run.end for run in shape.not_told)
+            address = a <= word < a + 8 * megabyte or (word == later and count >= 1000)
+            if address and told:
+                if word not in addresses:
+                    addresses.append(word)
+                places.append(PointerPlace(addresses.index(word), 8 * index))
+            elif address:
+                leftovers.append(word)
+            if address or not told:
+                expected[index] = 0
+        found = [reference.address for reference in view.references if reference.address]
+        assert found == list(dict.fromkeys([*addresses, *leftovers]))
+        assert shape.grid == (blocks, 3, 2)
+        assert shape.places == tuple(places)
+        assert shape.arguments == struct.pack("<500Q", *expected)
+        assert shape.not_told or count < 100
+    assert count == 1499
+
+
 def test_a_buffer_that_ends_early_keeps_its_shape(recorded: Scenarios) -> None:
     found = shapes(recorded.trace("short_buffers"))
     assert [len(shape.arguments) for shape in found] == [12, 12, 12, 20, 12, 12, 12, 20]

@@ -43,11 +43,10 @@ std::uint16_t duration_of(const Call& call) {
     return call.timed ? Writer::duration(recorder()->writer->now() - call.entered) : std::uint16_t{0};
 }
 
-STREAMSAN_LAUNCH_PATH Slot* prepare(ThreadState& state, Call& call, OperationKind kind, Detail detail,
+STREAMSAN_LAUNCH_PART Slot* prepare(ThreadState& state, Call& call, Lane* lane, OperationKind kind, Detail detail,
                                     std::uint64_t stream, std::uint64_t object, const Reference* references,
                                     std::size_t count) {
     Recorder& all = *recorder();
-    Lane* const lane = all.writer->lane();
     if (lane == nullptr) [[unlikely]]
         return nullptr;
     // Sites and names lie in the file before what refers to them.
@@ -158,10 +157,10 @@ std::uint64_t Call::output(const CallbackParameter* parameter) const {
     return callback->per_thread ? abi::per_thread_stream : abi::legacy_stream;
 }
 
-STREAMSAN_LAUNCH_PATH Slot* prepare_entered(ThreadState& state, Call& call, OperationKind kind, Detail detail,
-                                            std::uint64_t stream, std::uint64_t object, const Reference* references,
-                                            std::size_t count) {
-    Slot* const slot = prepare(state, call, kind, detail, stream, object, references, count);
+STREAMSAN_LAUNCH_PART Slot* prepare_entered(ThreadState& state, Call& call, Lane* lane, OperationKind kind,
+                                            Detail detail, std::uint64_t stream, std::uint64_t object,
+                                            const Reference* references, std::size_t count) {
+    Slot* const slot = prepare(state, call, lane, kind, detail, stream, object, references, count);
     call.slot = slot;
     if (slot == nullptr) [[unlikely]]
         return nullptr;
@@ -170,10 +169,18 @@ STREAMSAN_LAUNCH_PATH Slot* prepare_entered(ThreadState& state, Call& call, Oper
     return slot;
 }
 
+STREAMSAN_LAUNCH_PATH Slot* prepare_entered(ThreadState& state, Call& call, OperationKind kind, Detail detail,
+                                            std::uint64_t stream, std::uint64_t object, const Reference* references,
+                                            std::size_t count) {
+    Lane* const lane = recorder()->writer->lane();
+    return prepare_entered(state, call, lane, kind, detail, stream, object, references, count);
+}
+
 [[gnu::hot]] Slot* prepare_returned(ThreadState& state, Call& call, OperationKind kind, Detail detail,
                                     std::uint64_t stream, std::uint64_t object, const Reference* references,
                                     std::size_t count) {
-    Slot* const slot = prepare(state, call, kind, detail, stream, object, references, count);
+    Lane* const lane = recorder()->writer->lane();
+    Slot* const slot = prepare(state, call, lane, kind, detail, stream, object, references, count);
     if (slot == nullptr) [[unlikely]]
         return nullptr;
     slot->status = narrow(call.status);
@@ -188,8 +195,9 @@ STREAMSAN_LAUNCH_PATH void commit_prepared(ThreadState&) {
 STREAMSAN_LAUNCH_PATH Slot* write_entered(ThreadState& state, Call& call, OperationKind kind, Detail detail,
                                           std::uint64_t stream, std::uint64_t object, const Reference* references,
                                           std::size_t count) {
-    Slot* const slot = prepare_entered(state, call, kind, detail, stream, object, references, count);
-    if (slot != nullptr) commit_prepared(state);
+    Lane* const lane = recorder()->writer->lane();
+    Slot* const slot = prepare_entered(state, call, lane, kind, detail, stream, object, references, count);
+    if (slot != nullptr) lane->commit();
     return slot;
 }
 

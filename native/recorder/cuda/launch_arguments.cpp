@@ -119,32 +119,57 @@ void LaunchArguments::meet_again(Reference& known, std::uint8_t mode_flags) {
     }
 }
 
-/// Its position, from 1; 0 where there is no room for it.
-inline std::size_t LaunchArguments::add(std::uint64_t address, std::uint8_t mode_flags) {
-    std::size_t bucket = 0;
+/// Its position, from 1; 0: it is not there, and belongs in `bucket`.
+[[gnu::always_inline]] inline std::size_t LaunchArguments::position_of(std::uint64_t address,
+                                                                       std::size_t& bucket) const {
     if (mask_ == 0) {
-        for (std::size_t at = 1; at <= count_; ++at) {
-            if (found_[at].address != address) continue;
-            meet_again(found_[at], mode_flags);
-            return at;
-        }
-    } else {
-        for (bucket = bucket_of(address) & mask_; index_[bucket] != 0; bucket = (bucket + 1) & mask_) {
-            const std::size_t at = index_[bucket];
-            if (found_[at].address != address) continue;
-            meet_again(found_[at], mode_flags);
-            return at;
-        }
+        std::size_t at = count_;
+        while (at != 0 && found_[at].address != address) --at;
+        return at;
+    }
+    for (bucket = bucket_of(address) & mask_; index_[bucket] != 0; bucket = (bucket + 1) & mask_)
+        if (found_[index_[bucket]].address == address) return index_[bucket];
+    return 0;
+}
+
+/// One that is not there. There is room.
+[[gnu::always_inline]] inline void LaunchArguments::append(std::uint64_t address, std::uint8_t mode_flags,
+                                                           std::size_t bucket) {
+    found_[++count_] = {address, 0, mode_flags};
+    if (mask_ != 0) index_[bucket] = static_cast<std::uint16_t>(count_);
+    else if (count_ <= few) [[likely]] return;
+    if (mask_ == 0 || count_ == buckets_at_first / 2) [[unlikely]]
+        index_all(mask_ == 0 ? buckets_at_first : buckets_at_most);
+}
+
+/// Its position, from 1; 0 where there is no room for it.
+std::size_t LaunchArguments::add(std::uint64_t address, std::uint8_t mode_flags) {
+    std::size_t bucket = 0;
+    if (const std::size_t at = position_of(address, bucket); at != 0) {
+        meet_again(found_[at], mode_flags);
+        return at;
     }
     if (count_ >= most_further_references) {
         ++left_out_;
         return 0;
     }
-    found_[++count_] = {address, 0, mode_flags};
-    if (mask_ != 0) index_[bucket] = static_cast<std::uint16_t>(count_);
-    if (count_ > few && (mask_ == 0 || count_ == buckets_at_first / 2)) [[unlikely]]
-        index_all(mask_ == 0 ? buckets_at_first : buckets_at_most);
+    append(address, mode_flags, bucket);
     return count_;
+}
+
+/// As `add`, where the address has this position, from 0. Else false.
+[[gnu::always_inline]] inline bool LaunchArguments::add_expected(std::uint64_t address, std::uint8_t mode_flags,
+                                                                 std::size_t position) {
+    if (position < count_) {
+        Reference& known = found_[position + 1];
+        if (known.address != address) return false;
+        meet_again(known, mode_flags);
+        return true;
+    }
+    std::size_t bucket = 0;
+    if (position != count_ || count_ >= most_further_references || position_of(address, bucket) != 0) return false;
+    append(address, mode_flags, bucket);
+    return true;
 }
 
 /// What follows the buffer up to a multiple of `padding` becomes zero.
@@ -242,6 +267,12 @@ void LaunchArguments::put_runs(std::span<const ArgumentRun> runs, std::size_t fi
     });
 }
 
+bool LaunchArguments::has_address(const unsigned char* bytes, std::size_t size) {
+    bool found = false;
+    Candidates().each(bytes, size / word_bytes, [&](std::size_t, std::uint64_t) { found = true; });
+    return found;
+}
+
 void LaunchArguments::add_late() {
     for (std::size_t at = 0; at < late_count_; ++at)
         add(late_[at], static_cast<std::uint8_t>(AccessMode::OPAQUE) | conditional_flag);
@@ -314,17 +345,16 @@ STREAMSAN_LAUNCH_PATH bool LaunchArguments::follow(const Kernel& kernel, void* c
             return false;
         };
         for (; place != last; ++place) {
-            const auto offset = static_cast<std::size_t>(place->offset - parameter.offset);
+            const std::size_t offset = place->offset - std::size_t{parameter.offset};
             if (offset >= parameter.size) break;  // of another parameter
             if (!as_expected(offset)) return false;
             if (place->reference == not_told) [[unlikely]] {
-                at = static_cast<std::size_t>((++place)->offset - parameter.offset);
+                at = (++place)->offset - std::size_t{parameter.offset};
                 if (!pass_over(parameter, value, offset, at)) return false;
                 continue;
             }
             const std::uint64_t word = load_word(value + offset);
-            if (!candidates.holds(word) || add(word, parameter.mode_flags) != place->reference + std::size_t{1})
-                return false;
+            if (!candidates.holds(word) || !add_expected(word, parameter.mode_flags, place->reference)) return false;
             at = offset + word_bytes;
         }
         if (!as_expected(parameter.size)) return false;

@@ -1,5 +1,6 @@
 // What one launch or kernel node is given: its argument buffer, and the addresses among the arguments.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,16 @@ public:
     [[nodiscard]] std::uint32_t growth() const { return growth_; }
     /// Of the kernel, as it was known then.
     [[nodiscard]] const ArgumentVariance* variance() const { return variance_; }
+    /// The last `follow` found addresses among bytes that are not told.
+    [[nodiscard]] bool has_leftovers() const { return late_count_ != 0; }
+    /// These are the references: of a launch that was given the same. Its buffer is not kept.
+    void take(std::span<const Reference> references) {
+        clear();
+        count_ = references.size();
+        std::copy(references.begin(), references.end(), found_ + 1);
+    }
+    /// Whether one of the words from here on, as many as are whole, may be an address of memory.
+    [[nodiscard]] static bool has_address(const unsigned char* bytes, std::size_t size);
     void clear() {
         count_ = left_out_ = mask_ = place_count_ = size_ = late_count_ = 0;
         variance_ = nullptr;
@@ -72,7 +83,10 @@ private:
     void put_runs(std::span<const ArgumentRun> runs, std::size_t first_place);
     bool pass_over(const Parameter& parameter, const unsigned char* value, std::size_t begin, std::size_t end);
     void add_late();
+    [[nodiscard]] std::size_t position_of(std::uint64_t address, std::size_t& bucket) const;
+    void append(std::uint64_t address, std::uint8_t mode_flags, std::size_t bucket);
     std::size_t add(std::uint64_t address, std::uint8_t mode_flags);
+    bool add_expected(std::uint64_t address, std::uint8_t mode_flags, std::size_t position);
     void add_at(std::size_t offset, std::uint64_t address, std::uint8_t mode_flags);
     void meet_again(Reference& known, std::uint8_t mode_flags);
     void index_all(std::size_t buckets);

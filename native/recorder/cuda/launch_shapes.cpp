@@ -11,6 +11,7 @@
 
 #include "recorder/cuda/argument_variance.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/repeated_launches.hpp"
 #include "recorder/launch_path.hpp"
 #include "recorder/sites/words_hash.hpp"
 
@@ -290,7 +291,7 @@ const LaunchShape& ShapeStore::find_or_make(const Wanted& wanted, std::uint64_t 
     return id;
 }
 
-STREAMSAN_LAUNCH_PATH std::uint32_t id_of(const LaunchShape& shape) {
+STREAMSAN_LAUNCH_PART std::uint32_t id_of(const LaunchShape& shape) {
     const std::uint64_t generation = recorder()->writer->generation() << 32;
     const std::uint64_t known = shape.id.load(std::memory_order_relaxed);
     if (known != 0 && (known & 0xFFFFFFFF00000000U) == generation) return static_cast<std::uint32_t>(known);
@@ -333,7 +334,7 @@ const LaunchShape& find(LaunchShapesMet& met, const Wanted& wanted) {
 }
 
 /// The launch had this shape: which one will the next have? Programs go through the same ones again and again.
-STREAMSAN_LAUNCH_PATH void expect_after(ExpectedShapes& expected, const LaunchShape& shape) {
+STREAMSAN_LAUNCH_PART void expect_after(ExpectedShapes& expected, const LaunchShape& shape) {
     if (expected.latest != nullptr && expected.latest->after.load(std::memory_order_relaxed) != &shape)
         expected.latest->after.store(&shape, std::memory_order_release);
     const LaunchShape* const after = shape.after.load(std::memory_order_acquire);
@@ -348,7 +349,7 @@ STREAMSAN_LAUNCH_PATH void expect_after(ExpectedShapes& expected, const LaunchSh
 }
 
 /// Whether a launch has this shape. Then its arguments are collected.
-STREAMSAN_LAUNCH_PATH bool has_shape(const LaunchShape& shape, const Kernel& kernel, const LaunchGiven& given,
+STREAMSAN_LAUNCH_PART bool has_shape(const LaunchShape& shape, const Kernel& kernel, const LaunchGiven& given,
                                      LaunchArguments& arguments) {
     return shape.kernel == &kernel && same_bytes(&shape.head.dimensions, &given.dimensions, sizeof given.dimensions) &&
            shape.head.argument_bytes == kernel.argument_bytes &&
@@ -399,6 +400,20 @@ STREAMSAN_LAUNCH_PATH bool has_shape(const LaunchShape& shape, const Kernel& ker
     return id_of(found);
 }
 
+/// As `collect_launch`, where the shape that is expected has many places.
+[[gnu::noinline]] const LaunchShape* find_with_many(LaunchShapesMet& met, const LaunchShape* shape,
+                                                    const ExpectedShapes& expected, const Kernel& kernel,
+                                                    const LaunchGiven& given, LaunchArguments& arguments) {
+    std::shared_ptr<RepeatedLaunches>& repeated = met.repeated[&kernel];
+    if (repeated == nullptr) repeated = std::make_shared<RepeatedLaunches>();
+    if (const LaunchShape* const again = repeated->find(kernel, given, arguments); again != nullptr) return again;
+    const std::uint32_t growth = recorder()->memory.growth();
+    if (!has_shape(*shape, kernel, given, arguments)) shape = find_among_latest(expected, kernel, given, arguments);
+    if (shape != nullptr && !arguments.has_leftovers())
+        repeated->remember(kernel, given, arguments, {*shape, shape->places(), shape->round, growth});
+    return shape;
+}
+
 }  // namespace
 
 STREAMSAN_LAUNCH_PATH std::uint32_t collect_launch(LaunchShapesMet& met, const Kernel& kernel, const LaunchGiven& given,
@@ -408,7 +423,9 @@ STREAMSAN_LAUNCH_PATH std::uint32_t collect_launch(LaunchShapesMet& met, const K
         [[likely]] {
         const LaunchShape* shape = expected.next;
         if (shape != nullptr) {
-            if (!has_shape(*shape, kernel, given, arguments)) [[unlikely]]
+            if (shape->head.places > RepeatedLaunches::many) [[unlikely]]
+                shape = find_with_many(met, shape, expected, kernel, given, arguments);
+            else if (!has_shape(*shape, kernel, given, arguments)) [[unlikely]]
                 shape = find_among_latest(expected, kernel, given, arguments);
             if (shape != nullptr) [[likely]] {
                 expect_after(expected, *shape);

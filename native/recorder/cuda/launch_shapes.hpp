@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <unordered_map>
 
 #include "recorder/cuda/kernels.hpp"
 #include "recorder/cuda/launch_arguments.hpp"
@@ -19,6 +21,7 @@ struct LaunchGiven {
 };
 
 struct LaunchShape;
+class RepeatedLaunches;  // repeated_launches.hpp
 
 /// What a thread's next launch of a kernel will be like. One cache line.
 struct alignas(64) ExpectedShapes {
@@ -34,6 +37,8 @@ struct LaunchShapesMet {
     std::array<ExpectedShapes, kernels> by_kernel{};  ///< two kernels may share a place
     std::array<const LaunchShape*, size> by_hash{};
     const LaunchShape* last = nullptr;  ///< of the latest launch; null: not known
+    /// Of kernels whose launches have many addresses.
+    std::unordered_map<const Kernel*, std::shared_ptr<RepeatedLaunches>> repeated;
 
     [[nodiscard]] ExpectedShapes& of(const Kernel& kernel) { return by_kernel[kernel.number % kernels]; }
 };

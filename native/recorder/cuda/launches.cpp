@@ -38,13 +38,17 @@ struct LaunchState {
     LaunchArguments arguments;
 };
 
-STREAMSAN_LAUNCH_PATH LaunchState& launch_state(ThreadState& state) {
+[[gnu::cold, gnu::noinline]] void make_launch_state(ThreadState& state) {
+    state.launches = std::make_shared<LaunchState>();
+}
+
+STREAMSAN_LAUNCH_PART LaunchState& launch_state(ThreadState& state) {
     if (state.launches == nullptr) [[unlikely]]
-        state.launches = std::make_shared<LaunchState>();
+        make_launch_state(state);
     return *static_cast<LaunchState*>(state.launches.get());
 }
 
-STREAMSAN_LAUNCH_PATH std::uint32_t site_of(const Kernel& kernel) {
+STREAMSAN_LAUNCH_PART std::uint32_t site_of(const Kernel& kernel) {
     Recorder& all = *recorder();
     return all.settings.sites ? all.sites->here(label_id(kernel, *all.writer)) : bare_site(kernel, *all.writer);
 }
@@ -56,7 +60,7 @@ STREAMSAN_LAUNCH_PATH std::uint32_t site_of(const Kernel& kernel) {
 }
 
 /// Fills the thread's arguments and `call.site`. Returns the LAUNCH's `object`: the launch shape in its upper half.
-STREAMSAN_LAUNCH_PATH std::uint64_t prepare_launch(ThreadState& state, Call& call, abi::Word function,
+STREAMSAN_LAUNCH_PART std::uint64_t prepare_launch(ThreadState& state, Call& call, abi::Word function,
                                                    const char* symbol, const LaunchGiven& given, LaunchState& here) {
     const Kernel& kernel = kernel_of(function, symbol);
     state.launches_collective = kernel.collective;
@@ -74,17 +78,18 @@ STREAMSAN_LAUNCH_PATH std::uint64_t prepare_launch(ThreadState& state, Call& cal
 }
 
 /// What is sure comes first; if nothing is, the slot's own reference stays empty: its flags are the launch's, too.
-STREAMSAN_LAUNCH_PATH void write_launch(ThreadState& state, Call& call, std::uint64_t stream, WaitClass wait,
+STREAMSAN_LAUNCH_PART void write_launch(ThreadState& state, Call& call, std::uint64_t stream, WaitClass wait,
                                         std::uint64_t object, const LaunchArguments& found, bool batched) {
-    const auto write = batched ? write_batch_member : write_entered;
+    const auto write = [&](const Reference* references, std::size_t count) {
+        if (batched) write_batch_member(state, call, OperationKind::LAUNCH, wait, stream, object, references, count);
+        else write_entered(state, call, OperationKind::LAUNCH, wait, stream, object, references, count);
+    };
     const Reference* const first = found.references();
     const bool nothing_sure =
         found.count() != 0 && (first->mode_flags & static_cast<std::uint8_t>(SlotFlag::CONDITIONAL)) != 0;
-    if (!nothing_sure) [[likely]] {
-        write(state, call, OperationKind::LAUNCH, wait, stream, object, first, found.count());
-        return;
-    }
-    write(state, call, OperationKind::LAUNCH, wait, stream, object, found.references_after_empty(), found.count() + 1);
+    if (!nothing_sure) [[likely]]
+        write(first, found.count());
+    else write(found.references_after_empty(), found.count() + 1);
 }
 
 STREAMSAN_LAUNCH_PATH void enter_launch(ThreadState& state, Call& call) {

@@ -238,6 +238,26 @@ SCENARIO(leftovers) {
     }
 }
 
+/// Large structures with two dozen addresses in any order, most of which were met before: some words are addresses at
+/// times only, one differs each time, and in the middle a number becomes an address.
+SCENARIO(many_addresses) {
+    const std::uint64_t a = allocate(0), later = device + 8 * megabyte;
+    allocate(1);
+    Draws draws;
+    std::array<std::uint64_t, 500> structure{};
+    for (std::uint64_t count = 0; count < 1500; ++count) {
+        if (count == 1000) allocate(2);
+        for (std::uint64_t index = 0; index < 24; ++index) structure[2 * index] = a + 512 * index;
+        const std::uint32_t changed = draws.below(3);
+        if (changed == 0) structure[6] = structure[2];  // one address twice
+        if (changed == 1) structure[10] = later;        // from the middle on
+        if (changed == 2) structure[8] = 0x1234;        // a number in the place of one
+        structure[401] = changed == 2 ? a + 64 : 7;     // an address in the place of a number
+        structure[450] = count;                         // differs
+        launch(large, {&structure}, 1 + draws.below(2));
+    }
+}
+
 /// Padding, and words of a large structure that nobody has set, keep addresses of the host's memory. Beside them,
 /// numbers that differ as often, and as large ones, and a word with few addresses.
 SCENARIO(host_addresses) {
