@@ -1,0 +1,167 @@
+"""What `streamsan run` costs, all of it, and with `--against FOLDER` what another build costs beside it.
+
+In each turn every way runs once, in an order that goes round, and what counts is its ratio to the plain run of that
+turn. A launch storm is a process for each run. A PyTorch step, PyTorch's tensors and CuPy's arrays are groups of
+processes, started before anything is measured; a line has the median of the groups' medians, and the least and the most
+of these: one process differs from the next by as much as recording costs, so two lines whose spreads overlap are not
+told apart. Here nothing is switched off within a process, so what PyTorch itself tells of its blocks counts too, unlike
+the step of `recording.py`. FOLDER has another build's package (`pip install --target FOLDER`). Needs a GPU, nvcc and
+CUPTI's headers; a workload that fails is said and left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from recording import HERE, Served, Way, WorkloadError, compiled, empty_subscriber, recorded, value_of
+
+PLAIN, EMPTY, THIS, OTHER = "plain", "a subscriber that does nothing", "streamsan run", "streamsan run, other build"
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A Python workload: how many groups of processes, and steps of a turn."""
+
+    title: str
+    source: str
+    groups: int
+    steps: int
+
+
+SCRIPTS = (
+    Script("PyTorch, a small MLP's step (ms)", "mlp.py", 4, 50),
+    Script("PyTorch, 1,000 tensors made and dropped (ms)", "tensors.py", 3, 100),
+    Script("CuPy, 1,000 arrays made and dropped (ms)", "cupy_blocks.py", 3, 50),
+)
+
+
+def ways(folder: Path, against: Path | None) -> list[Way]:
+    """Return the plain way and a way for each build, each with a trace of its own."""
+    folder.mkdir(parents=True)
+    made = [Way(PLAIN), Way(THIS, [*recorded(folder)])]
+    if against is not None:
+        place = folder / "other"
+        place.mkdir()
+        paths = os.pathsep.join(filter(None, (str(against), os.environ.get("PYTHONPATH", ""))))
+        made.append(Way(OTHER, recorded(place), environment={"PYTHONPATH": paths}))
+    return made
+
+
+def in_turns(measured: dict[str, Callable[[], float]], turns: int) -> dict[str, list[float]]:
+    """Measure all in turns, each turn beginning with another one. Returns the values by name."""
+    names = list(measured)
+    taken: dict[str, list[float]] = {name: [] for name in names}
+    for turn in range(turns):
+        first = turn % len(names)
+        for name in (*names[first:], *names[:first]):
+            taken[name].append(measured[name]())
+    return taken
+
+
+def ratios(taken: dict[str, list[float]], name: str, to: str = PLAIN) -> list[float]:
+    """Return the ratios of neighbours."""
+    return [one / other for one, other in zip(taken[name], taken[to], strict=True)]
+
+
+def show(title: str, groups: Sequence[dict[str, list[float]]]) -> None:
+    """Print a line for each way, and one for the builds against each other."""
+    print(f"\n{title}; {len(groups)} groups, {len(groups[0][PLAIN])} turns of each", flush=True)
+    for name in groups[0]:
+        value = statistics.median(statistics.median(group[name]) for group in groups)
+        line(name, value, (ratios(group, name) for group in groups))
+    if OTHER in groups[0]:
+        line("this build against the other", None, (ratios(group, THIS, OTHER) for group in groups))
+
+
+def line(name: str, value: float | None, of_groups: Iterable[list[float]]) -> None:
+    """Print the median of the groups' medians, and how far these are apart; of one group, of its quarters."""
+    all_groups = list(of_groups)
+    medians = [statistics.median(group) for group in all_groups]
+    if len(all_groups) == 1 and len(all_groups[0]) > 1:
+        low, _, high = statistics.quantiles(all_groups[0], n=4)
+    else:
+        low, high = min(medians), max(medians)
+    shown = f"{value:10.4f}" if value is not None else " " * 10
+    print(f"  {name:<34} {shown}   {statistics.median(medians):7.3f}x   ({low:.3f} to {high:.3f})", flush=True)
+
+
+def storm(folder: Path, against: Path | None, rounds: int) -> None:
+    """The launch storm of `recording.py`: all ways in turns, and the subscriber that does nothing."""
+    program = compiled(folder, "storm.cu")
+    all_ways = ways(folder / "storm-traces", against)
+    all_ways.insert(1, Way(EMPTY, environment={"CUDA_INJECTION64_PATH": empty_subscriber(folder)}))
+    taken = in_turns({way.name: partial(value_of, [program, "150000", "2"], way) for way in all_ways}, rounds)
+    show("launch storm (us a launch; one process for each value)", [taken])
+
+
+def start(script: Script, folder: Path, against: Path | None) -> list[list[Served]]:
+    """Start the processes of all groups."""
+    command = [sys.executable, str(HERE / script.source), "serve"]
+    return [
+        [Served(command, way) for way in ways(folder / f"{script.source}-{group}", against)]
+        for group in range(script.groups)
+    ]
+
+
+def is_ready(script: Script, groups: Sequence[Sequence[Served]]) -> bool:
+    """Wait for a script's processes; say so where one has failed."""
+    try:
+        for group in groups:
+            for process in group:
+                process.wait()
+    except WorkloadError as failure:
+        print(f"\n{script.title} failed: {failure}", flush=True)
+        return False
+    return True
+
+
+def run(script: Script, groups: Sequence[Sequence[Served]], turns: int) -> None:
+    """Measure a script's groups, one behind the other."""
+    taken = [
+        in_turns({process.name: partial(process.milliseconds, script.steps) for process in group}, turns)
+        for group in groups
+    ]
+    show(script.title, taken)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure all workloads."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--against", type=Path, metavar="FOLDER", help="a folder with another build's package")
+    parser.add_argument("--rounds", type=int, default=7, help="runs of the storm")
+    parser.add_argument("--turns", type=int, default=12, help="turns of each group of processes")
+    given = parser.parse_args(arguments)
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="streamsan-costs-") as name, ThreadPoolExecutor(32) as beside:
+        folder = Path(name)
+        try:
+            storm(folder, given.against, given.rounds)
+        except (WorkloadError, OSError, subprocess.CalledProcessError) as failure:
+            print(f"\nthe storm failed: {failure}", flush=True)
+        started = [(script, start(script, folder, given.against)) for script in SCRIPTS]
+        # All of them: one that is still starting disturbs those that are measured.
+        ready = [each for each in started if is_ready(*each)]
+        for script, groups in ready:
+            try:
+                run(script, groups, given.turns)
+            except WorkloadError as failure:
+                print(f"\n{script.title} failed: {failure}", flush=True)
+        list(beside.map(Served.end, [one for _, groups in started for group in groups for one in group]))
+    print(f"\nin {time.monotonic() - begin:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

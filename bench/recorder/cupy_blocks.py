@@ -1,0 +1,35 @@
+"""Arrays made and dropped: blocks that CuPy's pool hands out again and again. Prints the microseconds of one.
+
+`cupy_blocks.py STEPS ROUNDS` runs by itself, `cupy_blocks.py serve` runs what its input asks for (served.py). A step is
+1,000 arrays of three sizes; a few of them are alive at a time.
+"""
+
+import collections
+import statistics
+import sys
+
+import cupy
+from served import StandIn, serve, timed
+
+stand_in = StandIn()
+SIZES = (1 << 10, 1 << 14, 1 << 18)
+"""elements"""
+IN_A_STEP = 1000
+alive: collections.deque[cupy.ndarray] = collections.deque(maxlen=8)
+
+
+def step() -> None:
+    """Make and drop arrays: the ninth that is made takes the first one's place."""
+    for k in range(IN_A_STEP):
+        alive.append(cupy.empty(SIZES[k % len(SIZES)], dtype=cupy.float32))
+
+
+wait = cupy.cuda.Device().synchronize
+milliseconds = timed(step, wait)
+for _ in range(3):
+    step()
+if sys.argv[1:] == ["serve"]:
+    serve(stand_in, milliseconds, wait, warm_up=3)
+else:
+    count, rounds = (int(word) for word in (sys.argv[1:] or ["100", "5"]))
+    print(f"{statistics.median(milliseconds(count) for _ in range(rounds)) * 1e3 / IN_A_STEP:.4f}")
