@@ -34,7 +34,6 @@ NOT_RECORDED = {
     "cuMemGetAddressRange": "asks",
     "cuMemRangeGetAttribute": "asks",
     "cuMemRangeGetAttributes": "asks",
-    "cuMemGetHandleForAddressRange": "asks",
     "cuMemPoolGetAttribute": "asks",
     "cuMemPoolGetAccess": "asks",
     "cuMemGetAccess": "asks",

@@ -6,6 +6,7 @@
 #include "recorder/cuda/call.hpp"
 #include "recorder/cuda/live_handles.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/reused_blocks.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -53,10 +54,12 @@ void write(PoolWord& word, OperationKind kind, Detail detail, std::uint64_t stre
 
 }  // namespace
 
-void block_handed_out(PoolWord& word, std::uint64_t address, std::uint64_t size, std::uint64_t stream) {
+void block_handed_out(PoolWord& word, std::uint64_t address, std::uint64_t size, std::uint64_t stream,
+                      std::uint64_t asked) {
     write(word, OperationKind::ALLOC, MemoryKind::POOL_BLOCK, stream, {address, size, 0},
-          [](const ThreadState& state, const Slot& slot) {
+          [&](const ThreadState& state, const Slot& slot) {
               if (rotates()) handed_out().add(slot.address, {slot, state.context_slot});
+              if (recorder()->poisons) reused_block_begins(word, address, size, asked == 0 ? size : asked);
           });
 }
 
@@ -64,6 +67,7 @@ void block_taken_back(PoolWord& word, std::uint64_t address, std::uint64_t strea
     write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, stream, {address, 0, 0},
           [](const ThreadState&, const Slot& slot) {
               if (rotates()) handed_out().remove(slot.address);
+              if (recorder()->poisons) reused_block_ends(slot.address);
           });
 }
 
@@ -73,14 +77,18 @@ void block_used_on(PoolWord& word, std::uint64_t address, std::uint64_t stream) 
 
 void block_no_longer_told(PoolWord& word, std::uint64_t address, std::uint64_t size) {
     write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, 0, {address, size, 0},
-          [](const ThreadState&, const Slot& slot) {
+          [size](const ThreadState&, const Slot& slot) {
               if (rotates()) handed_out().remove(slot.address);
+              if (recorder()->poisons) reused_blocks_forgotten(slot.address, size);
           });
 }
 
 void blocks_no_longer_told(PoolWord& word) {
     write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, 0, {1, UINT64_MAX - 1, 0},
-          [](const ThreadState&, const Slot&) { handed_out().forget(); });
+          [](const ThreadState&, const Slot&) {
+              handed_out().forget();
+              if (recorder()->poisons) reused_blocks_forgotten(0, UINT64_MAX);
+          });
 }
 
 void restate_blocks(Lane& lane) {

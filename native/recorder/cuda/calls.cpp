@@ -11,6 +11,7 @@
 #include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/reused_blocks.hpp"
 #include "recorder/trace_writer/row_table.hpp"
 #include "recorder/launch_path.hpp"
 
@@ -55,6 +56,8 @@ STREAMSAN_LAUNCH_PART Slot* prepare(ThreadState& state, Call& call, Lane* lane, 
     count = std::min(count, 1 + most_further_references);
     if (all.host_accesses) [[unlikely]]
         note_host_uses(state, kind, detail, references, count);
+    if (all.poisons) [[unlikely]]
+        poison_before(state, call, kind, stream, references, count);
     // Only copies and fills touch rows, two references at most, or a node that is one.
     const unsigned rows = kind == OperationKind::LAUNCH ? 0 : count_rows(references, count);
     Slot* const slot = lane->reserve(static_cast<unsigned>(count / 2) + rows);

@@ -14,6 +14,7 @@
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/graph_building.hpp"
 #include "recorder/cuda/graph_operations.hpp"
+#include "recorder/cuda/poison.hpp"
 #include "recorder/cuda/recorder.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -219,9 +220,10 @@ CapturedNode captured_node(ThreadState& state, const Call& call) {
     return found;
 }
 
-RelaxedCaptures::RelaxedCaptures() {
+RelaxedCaptures::RelaxedCaptures(bool also_later) {
     const Recorder& shared = *recorder();
-    if (shared.captures.load(std::memory_order_relaxed) == 0 || shared.driver == nullptr) return;
+    const bool needed = also_later || shared.captures.load(std::memory_order_relaxed) != 0;
+    if (!needed || shared.driver == nullptr) return;
     if (shared.driver->cuThreadExchangeStreamCaptureMode == nullptr) return;
     mode_ = abi::capture_mode_relaxed;
     exchanged_ = shared.driver->cuThreadExchangeStreamCaptureMode(&mode_) == abi::success;
@@ -265,7 +267,10 @@ void captured_exit(ThreadState& state, Call& call) {
         case Effect::ALLOC:
             write_graph_memory(state, call, call.output(Role::OUT_POINTER), call.value(Role::SIZE));
             return;
-        case Effect::FREE: write_graph_free(state, call, call.value(Role::FREED)); return;
+        case Effect::FREE:
+            write_graph_free(state, call, call.value(Role::FREED));
+            if (recorder()->poisons) count_poisoned(Poisoned::CAPTURE);
+            return;
         case Effect::LAUNCH:
             if (state.launches_collective) collective_captured(state, call);
             return;

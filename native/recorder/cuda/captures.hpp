@@ -56,10 +56,11 @@ struct CapturedNode {
 CapturedNode captured_node(ThreadState& state, const Call& call);
 
 /// Lets own calls of the driver be made while a capture forbids unsafe ones: the thread's mode is relaxed for its life.
-/// Costs nothing while nothing captures. Use inside an OwnCalls.
+/// Costs nothing while nothing captures, unless it is for calls that take time: another thread may begin a capture
+/// meanwhile. Use inside an OwnCalls.
 class RelaxedCaptures {
 public:
-    RelaxedCaptures();
+    explicit RelaxedCaptures(bool also_later = false);
     ~RelaxedCaptures();
     RelaxedCaptures(const RelaxedCaptures&) = delete;
     RelaxedCaptures& operator=(const RelaxedCaptures&) = delete;

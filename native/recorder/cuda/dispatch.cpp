@@ -13,6 +13,7 @@
 #include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/reused_blocks.hpp"
 #include "recorder/cuda/runtime_calls.hpp"
 #include "recorder/launch_path.hpp"
 
@@ -25,6 +26,7 @@ struct alignas(64) Row {
     Registered registered;
     bool launches = false;  ///< the symbol is a kernel's name
     bool timed = true;
+    bool shares = false;                ///< it lets others write to memory
     std::atomic<std::uint16_t> api{0};  ///< id of the function's name, 0: not looked up
 };
 
@@ -117,6 +119,8 @@ STREAMSAN_LAUNCH_PATH void driver_enter(Row& row, const abi::CallbackData& data,
     }
     if (sees_accesses) [[unlikely]]
         before_call(state, call);
+    if (row.shares && recorder()->poisons) [[unlikely]]
+        memory_is_shared(call);
     if (row.registered.handler.enter != nullptr) row.registered.handler.enter(state, call);
 }
 
@@ -249,6 +253,7 @@ void prepare_dispatch() {
         row.registered = table.of(callback);
         row.launches = callback.effect == Effect::LAUNCH;
         row.timed = is_timed(callback);
+        row.shares = shares_memory(callback);
     }
 }
 

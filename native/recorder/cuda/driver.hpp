@@ -20,7 +20,14 @@ namespace streamsan::recorder::cuda {
     X(cuStreamGetCaptureInfo_v3,                                                                                   \
       (abi::Word, abi::CaptureStatus*, std::uint64_t*, abi::Word*, const abi::Word**, const void**, std::size_t*)) \
     X(cuStreamCreate, (abi::Word*, std::uint32_t))                                                                 \
+    X(cuStreamDestroy_v2, (abi::Word))                                                                             \
     X(cuStreamQuery, (abi::Word))                                                                                  \
+    X(cuStreamWaitEvent, (abi::Word, abi::Word, std::uint32_t))                                                    \
+    X(cuEventCreate, (abi::Word*, std::uint32_t))                                                                  \
+    X(cuEventRecord, (abi::Word, abi::Word))                                                                       \
+    X(cuEventQuery, (abi::Word))                                                                                   \
+    X(cuEventDestroy_v2, (abi::Word))                                                                              \
+    X(cuMemsetD8Async, (abi::Word, unsigned char, std::size_t, abi::Word))                                         \
     X(cuStreamGetFlags, (abi::Word, std::uint32_t*))                                                               \
     X(cuStreamGetCtx, (abi::Word, abi::Word*))                                                                     \
     X(cuFuncGetParamInfo, (abi::Word, std::size_t, std::size_t*, std::size_t*))                                    \

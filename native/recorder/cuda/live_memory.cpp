@@ -10,6 +10,7 @@
 #include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/live_handles.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/reused_blocks.hpp"
 #include "recorder/trace_writer/row_table.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -46,6 +47,8 @@ void restate(Lane& lane, const Slot& known) {
     if (!range) return std::nullopt;
     if (all.host_accesses) [[unlikely]]
         host_memory_ends(*range);
+    if (all.poisons) [[unlikely]]
+        reused_blocks_forgotten(range->base, range->size);
     if (rotates()) made().remove(address);
     return range;
 }
@@ -68,6 +71,7 @@ void memory_goes_on(const Range& range) {
 void memory_loses_context(std::uint64_t context) {
     arrays().lose_context(context);
     if (recorder()->host_accesses) open_all_host_memory();
+    if (recorder()->poisons) reused_blocks_forgotten(0, UINT64_MAX);
     std::vector<std::uint64_t> lost;
     made().each([&](std::uint64_t address, const LiveHandle& live) {
         if (live.current.object == context && dies_with_context(static_cast<MemoryKind>(live.slot.detail)))
@@ -120,6 +124,7 @@ void memory_after_fork() {
     recorder()->memory.forget_after_fork();
     arrays().after_fork();
     blocks_after_fork();
+    recorder()->poisons = false;  // a child cannot use its parent's memory, and another thread may have had a lock
     row_table().after_fork();
 }
 

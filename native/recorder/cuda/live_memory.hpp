@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "recorder/cuda/call.hpp"
+#include "recorder/cuda/poison.hpp"
+#include "recorder/cuda/recorder.hpp"
 #include "recorder/memory/address_map.hpp"
 
 namespace streamsan::recorder::cuda {
@@ -30,10 +32,11 @@ inline void begin_free(ThreadState& state, Call& call, std::uint64_t address) {
     const Reference freed{address, 0, 0};
     const std::uint64_t stream = static_cast<FreeClass>(call.callback->free) == FreeClass::ASYNC ? call.stream() : 0;
     if (prepare_entered(state, call, OperationKind::FREE, call.callback->free, stream, 0, &freed, 1) == nullptr) return;
-    if (const auto range = memory_ends(address)) {
-        call.scratch = {range->base, range->size, static_cast<std::uint64_t>(range->kind), range->sequence};
-    }
+    const auto range = memory_ends(address);
+    if (range) call.scratch = {range->base, range->size, static_cast<std::uint64_t>(range->kind), range->sequence};
     commit_prepared(state);
+    if (range && recorder()->poisons) [[unlikely]]
+        poison_freed(state, call, *range);
 }
 
 /// Its exit. Returns where the memory begins that goes on, 0 if none does.

@@ -14,8 +14,8 @@ namespace {
 using namespace streamsan::recorder;
 using namespace streamsan::recorder::cuda;
 
-PoolWord registers{"nvtxMemRegionsRegister"};
-PoolWord resizes{"nvtxMemRegionsResize"};
+PoolWord registers{"nvtxMemRegionsRegister", true};
+PoolWord resizes{"nvtxMemRegionsResize", true};
 PoolWord unregisters{"nvtxMemRegionsUnregister"};
 PoolWord resets{"nvtxMemHeapReset"};
 PoolWord heap_unregisters{"nvtxMemHeapUnregister"};

@@ -16,6 +16,7 @@
 #include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/launch_shapes.hpp"
 #include "recorder/cuda/loaded_code.hpp"
+#include "recorder/cuda/poison.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/recording_start.hpp"
 #include "recorder/run/omissions.hpp"
@@ -135,6 +136,7 @@ __attribute__((destructor)) void at_the_very_end() noexcept {
     if (recorder() == nullptr || phase.load(std::memory_order_relaxed) >= Phase::forked) return;
     try {
         if (recorder()->host_accesses) end_host_accesses();
+        if (recorder()->poisons) write_poisoned_counts();
         write_event(OperationKind::PROCESS_EXIT, ExitKind::NORMAL, 0);
         recorder()->writer->close();
     } catch (...) {

@@ -20,6 +20,7 @@ STREAMSAN_LAUNCH_PATH Recorder* recorder() { return the_recorder.load(std::memor
 bool start_recorder(const Settings& settings, std::string& reason) {
     auto made = std::make_unique<Recorder>();
     made->settings = settings;
+    made->poisons = settings.poison;
     if (!settings.sanitizer.empty()) made->memory.keep_bases();
     made->writer = Writer::open(options_of_process(settings), reason);
     if (made->writer == nullptr) return false;

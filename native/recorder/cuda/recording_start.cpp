@@ -20,6 +20,7 @@ std::string platform(const Settings& settings) {
         json += ", \"driver\": " + as_json(text_of(version));
     if (!settings.sanitizer.empty()) json += ", \"accesses\": true";
     if (settings.driver_pools) json += ", \"driver_pools\": true";
+    if (settings.poison) json += ", \"poison\": {}";
     if (settings.host_accesses) json += ", \"host_accesses\": true";
     return json;
 }

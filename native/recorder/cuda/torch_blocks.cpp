@@ -10,7 +10,7 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-PoolWord hands_out{"CUDACachingAllocator::malloc"};
+PoolWord hands_out{"CUDACachingAllocator::malloc", false, true};
 PoolWord takes_back{"CUDACachingAllocator::free"};
 std::atomic<bool> given_up{false};
 
@@ -30,7 +30,7 @@ void give_up_torch_blocks(const char* why) {
 bool torch_blocks_are_told() { return blocks_are_heard() && !given_up.load(std::memory_order_relaxed); }
 
 void torch_block_allocated(std::uint64_t address, std::uint64_t size, std::uint64_t stream) {
-    block_handed_out(hands_out, address, whole_block(size), stream);
+    block_handed_out(hands_out, address, whole_block(size), stream, size);
 }
 
 void torch_block_freed(std::uint64_t address) { block_taken_back(takes_back, address, 0); }

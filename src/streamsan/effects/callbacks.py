@@ -45,9 +45,10 @@ _ALSO = frozenset({"cuCtxDetach", "cuModuleGetGlobal", "cuLibraryGetGlobal", "cu
                    "cuLibraryUnload", "cuParamSetv", "cuParamSeti", "cuParamSetf", "cuFuncSetBlockShape",
                    "cuFuncSetSharedSize", "cuModuleLoad", "cuModuleLoadData", "cuModuleLoadDataEx",
                    "cuModuleLoadFatBinary", "cuModuleGetFunction", "cuLibraryLoadData",
-                   "cuLibraryLoadFromFile"})  # fmt: skip
+                   "cuLibraryLoadFromFile", "cuMemExportToShareableHandle", "cuMemGetHandleForAddressRange",
+                   "cuMulticastBindMem"})  # fmt: skip
 """Driver calls whose effect in the model is none, and that a recorder needs: they end a context or handles of kernels,
-name memory, load code, or say what launches are given."""
+name memory, load code, say what launches are given, or let others than this process write to memory."""
 
 _HOT_EFFECTS = frozenset({Effect.LAUNCH, Effect.STREAM_QUERY, Effect.EVENT_QUERY, Effect.EVENT_RECORD,
                           Effect.STREAM_WAIT_EVENT, Effect.GRAPH_LAUNCH, Effect.GET_DEVICE, Effect.CAPTURE_INFO,

@@ -20,6 +20,9 @@ as well, it passes on:
             streamsan.pools.record_stream(address, stream)
             self.streams[address].add(stream)
 
+What a block holds when it is handed out is not defined: `streamsan run --poison` may overwrite it before its first use.
+A pool that clears its blocks does so after `hand_out`.
+
 The calls are heard by `streamsan sim`, `streamsan.testing.device` and `streamsan run`; else they do nothing.
 PyTorch's pool needs no such calls. Pools in C and C++ have `streamsan.h`.
 """

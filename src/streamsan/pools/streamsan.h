@@ -86,7 +86,9 @@ static inline uint64_t streamsan_stream(const void* stream) {
 /* Macros, so that the recorder is called from the pool's own line.
  *
  * The pool gives the `bytes` bytes at `block` to somebody. Its last user may use them no more. Being handed out takes no time and
- * waits for nothing: what counts is that work which uses the bytes from now on is ordered behind the work that used them before. */
+ * waits for nothing: what counts is that work which uses the bytes from now on is ordered behind the work that used them before.
+ * What the bytes hold is not defined: under `streamsan run --poison` they may be overwritten before their first use. A pool that
+ * clears its blocks does it after this call. */
 #define streamsan_hand_out(block, bytes)          \
     (streamsan_hand_out_hearer() == NULL          \
          ? (void)0                                \
