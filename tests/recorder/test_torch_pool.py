@@ -181,10 +181,10 @@ class Builds:
         compile_fake(library, ["torch_allocator.cpp"], *shared, *flags, str(self.base), runtime)
         return library
 
-    def run(self, folder: Path, what: str, library: Path | None = None, **variables: str) -> Ran:
+    def run(self, folder: Path, what: str, library: Path | None = None, *options: str, **variables: str) -> Ran:
         """Record the program with a build of the library."""
         environment = {"LD_LIBRARY_PATH": self.libraries(library), **variables}
-        return self.device.run(folder, [self.program, what], environment=environment)
+        return self.device.run(folder, [self.program, what], *options, environment=environment)
 
     def libraries(self, library: Path | None = None) -> str:
         """Return where the program's libraries are, with a build of the library."""
@@ -260,6 +260,18 @@ def test_right_programs(builds: Builds, tmp_path: Path, what: str) -> None:
     ran = builds.run(tmp_path, what)
     assert ran.loud == set(), ran.report["findings"]
     assert (ran.problems, ran.errors) == ([], "")
+
+
+@pytest.mark.parametrize(("what", "blocks"), [("prefetch_wrong", 2), ("beside", 0), ("replay_right", 0)])
+def test_blocks_are_overwritten_before_their_next_owners_first_use(
+    builds: Builds, tmp_path: Path, what: str, blocks: int
+) -> None:
+    """`beside`: one block ends where the other begins. `replay_right`: no block has a second owner."""
+    ran = builds.run(tmp_path, what, None, "--poison")
+    (line,) = ran.problems
+    assert f"0 allocations when freed and {blocks} blocks of pools" in line
+    assert ("1: the pointer may be the end" in line) == (what == "beside")
+    assert (ran.status, ran.errors) == (0, "")
 
 
 def test_what_is_said_not_to_be_seen_leaves_out_what_is(

@@ -41,6 +41,7 @@ Examples:
   streamsan run -o run.sst --no-check -- python train.py
   streamsan run --error-exitcode 1 --report findings.txt -- ./tests
   streamsan run --diff -- python train.py | git apply
+  streamsan run --poison --error-exitcode 1 -- pytest tests
 
 The program is not rebuilt, and its output is its own; so is the exit status.
 With --error-exitcode N it is N if there is a finding at warning or above.
@@ -88,6 +89,11 @@ standard output is the patch, and the program's own goes to standard error.
     show_default=True,
     help="Whether PyTorch, JAX, TensorFlow and CuPy take blocks from pools of their own or from the driver's.",
 )
+@click.option(
+    "--poison",
+    is_flag=True,
+    help="Overwrite memory that was given back, so that a silent race becomes a wrong number.",
+)
 @click.option("--no-sites", is_flag=True, help="Do not record where calls come from: a little faster.")
 @click.option("--no-source", is_flag=True, help="Do not store the source lines that call sites name.")
 @click.option("--no-code", is_flag=True, help="Do not keep the kernels' machine code, which tells what they touch.")
@@ -118,6 +124,7 @@ def run(
     require_recording: bool,
     host_accesses: bool,
     pools: str,
+    poison: bool,
     no_sites: bool,
     no_source: bool,
     no_code: bool,
@@ -133,6 +140,8 @@ def run(
     CUDA needs its driver, and CUPTI; OpenCL a loader that takes layers (ocl-icd's, Khronos').
     """
     _require_sense(output, report_file, error_exitcode, no_check)
+    if poison and (accesses or accesses_of or accesses_first):
+        raise click.UsageError("--poison and --accesses are two runs: each would be seen by the other")
     wish = _wish(diff, fix, no_check, reporting)
     try:
         library = required_library()
@@ -168,6 +177,7 @@ def run(
         host_accesses=host_accesses,
         accesses=seen,
         driver_pools=pools == "driver",
+        poison=poison,
     ) as run_:
         try:
             own = partial(run_.environment, environment)

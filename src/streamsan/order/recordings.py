@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from streamsan.order.analysed_trace import AnalysedTrace
 from streamsan.order.engine import RECORDING, Analysis
 from streamsan.order.facts import Operation
+from streamsan.order.poison_remark import poison_remark
 
 MOST_CALLS = 4
 """Calls that are named as those the program was in; of further threads it only says how many there are."""
@@ -43,6 +44,8 @@ def recording_remarks(trace: AnalysedTrace, analysis: Analysis) -> list[str]:
     remarks = [not_seen] if analysis.launches else []
     if trace.metadata.get("driver_pools"):
         remarks.append(DRIVER_POOLS)
+    if poisoned := poison_remark(trace.metadata):
+        remarks.append(poisoned)
     if analysis.used_host_memory and not trace.metadata.get("host_accesses"):
         remarks.append(NO_HOST_USES if trace.platform == "opencl" else NO_HOST_ACCESSES)
     return remarks

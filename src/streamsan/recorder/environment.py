@@ -52,6 +52,8 @@ class Settings:
     """accesses of the host to memory that work uses are recorded"""
     driver_pools: bool = False
     """frameworks take the driver's pools instead of their own"""
+    poison: bool = False
+    """what was given back is overwritten, where no right program can notice"""
     redact: bool = False
     """the arguments of processes and the values of kernels' arguments are never written"""
     code: str = ""
@@ -74,6 +76,7 @@ class Settings:
             "sites": str(int(self.sites)),
             "host_accesses": str(int(self.host_accesses)),
             "driver_pools": str(int(self.driver_pools)),
+            "poison": str(int(self.poison)),
             "redact": str(int(self.redact)),
             "code": self.code,
             "code_left_out": self.code_left_out,

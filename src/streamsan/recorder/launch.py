@@ -72,17 +72,29 @@ def recording(
     host_accesses: bool = False,
     accesses: Accesses | None = None,
     driver_pools: bool = False,
+    poison: bool = False,
 ) -> Iterator[Recording]:
     """Prepare a recording of a program. Its trace is kept as `output`, or goes with the block where that is "".
 
     `redact`: the arguments of processes and kernels are never written, nor machine code. `code`: the machine code of
     kernels is kept beside the trace. `host_accesses`: memory that work uses is protected, so that the host's accesses
     to it are recorded. `accesses`: what kernels touch is seen on the device. `driver_pools`: frameworks take the
-    driver's pools instead of their own.
+    driver's pools instead of their own. `poison`: what was given back is overwritten.
     """
     with tempfile.TemporaryDirectory(prefix="streamsan-", ignore_cleanup_errors=True) as folder:
         settings = prepared_settings(
-            folder, output, program, environment, max_bytes, sites, redact, code, host_accesses, accesses, driver_pools
+            folder,
+            output,
+            program,
+            environment,
+            max_bytes,
+            sites,
+            redact,
+            code,
+            host_accesses,
+            accesses,
+            driver_pools,
+            poison,
         )
         try:
             # Another tool keeps its place.
@@ -104,6 +116,7 @@ def prepared_settings(
     host_accesses: bool = False,
     accesses: Accesses | None = None,
     driver_pools: bool = False,
+    poison: bool = False,
 ) -> Settings:
     """Make in a folder what the processes of a run share, and return what the recorder has to know.
 
@@ -135,6 +148,7 @@ def prepared_settings(
         sites=sites,
         host_accesses=host_accesses,
         driver_pools=driver_pools,
+        poison=poison,
         redact=redact,
         code="" if left_out else images,
         code_left_out=left_out,

@@ -42,6 +42,7 @@ def record(
     code: bool = True,
     host_accesses: bool = False,
     driver_pools: bool = False,
+    poison: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Recorded:
     """Run a program and record what it asks of its GPU as `output` (F.sst); nothing is rebuilt, nothing is checked.
@@ -51,7 +52,8 @@ def record(
     out what identifies people and machines, source lines and machine code; `code`: keep the kernels' machine code, from
     which a check reads what they touch, in the folder F.code; `host_accesses`: record the host's accesses to memory
     that work uses; `driver_pools`: frameworks take the driver's pools instead of their own, which changes what is used
-    again when; `environment`: the program's, instead of this process's.
+    again when; `poison`: what was given back is overwritten, so that a use that comes too late computes something else;
+    `environment`: the program's, instead of this process's.
     Signals that this process receives meanwhile are passed on, so that it is to be called on the main thread.
 
     Raises RecordingError where nothing could be recorded from the beginning: a program that is not there, no recorder
@@ -72,7 +74,18 @@ def record(
         folders = [os.path.dirname(program), os.path.dirname(path)]
         redaction = redaction_of_this_run(given, folders) if redact else None
         with recording(
-            str(library), path, program, given, max_bytes, sites, redact, code, host_accesses, None, driver_pools
+            str(library),
+            path,
+            program,
+            given,
+            max_bytes,
+            sites,
+            redact,
+            code,
+            host_accesses,
+            None,
+            driver_pools,
+            poison,
         ) as run:
             status = run_program(program, arguments, partial(run.environment, given))
             omissions, files = run.omissions(), run.files()

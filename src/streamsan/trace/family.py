@@ -16,6 +16,7 @@ from streamsan.trace.header import read_header
 from streamsan.trace.joined_files import JoinedSites, JoinedSlots, JoinedSymbols
 from streamsan.trace.launch_shapes import CODE, CODE_LEFT_OUT, JoinedShapes
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
+from streamsan.trace.poison_counts import joined_poison
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.ranks import PROCESS_RANKS, WORLD_SIZE, rank_of, ranks_by_process
 from streamsan.trace.reader import OpenFile, cut_off
@@ -235,6 +236,7 @@ class _Family:
             complete=all(member.whole for member in self._members),
             metadata=first.tables.metadata
             | _of_any(tables, CODE, CODE_LEFT_OUT)
+            | joined_poison([table.metadata for table in tables])
             | ranks
             | {"processes": self._process_ids()}
             | ({reader.BEGINS_AT: begins_at} if begins_at else {}),

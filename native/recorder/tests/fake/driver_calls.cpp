@@ -54,9 +54,14 @@ Status enqueue(Word handle, Node node) {
             return 906;  // the legacy stream would have to wait for a blocking stream that captures
         }
     }
-    model().run(node);
+    if (const Word held = model().held_before(handle); held != 0)
+        model().stream(held)->waiting.push_back(std::move(node));
+    else model().run(node);
     return 0;
 }
+
+/// Whether an event's work has still to be done.
+bool is_pending(const Event& event) { return event.waits_for != 0 && model().held_before(event.waits_for) != 0; }
 
 Status copy(Word stream, Word destination, Word source, std::size_t bytes, Word device_side) {
     if (!is_memory(device_side) || destination == 0 || source == 0) {
@@ -406,7 +411,14 @@ Status cuStreamSynchronize(Word stream) {
 }
 
 Status cuStreamQuery(Word stream) {
-    return driver_call(125, "cuStreamQuery", [&] { return await(stream); }, stream);
+    return driver_call(
+        125, "cuStreamQuery",
+        [&] {
+            const Stream* const asked = model().stream(stream);
+            const bool busy = asked != nullptr && asked->held && !asked->waiting.empty();
+            return busy ? 600 : await(stream);
+        },
+        stream);
 }
 
 Status cuStreamWaitEvent(Word stream, Word event, unsigned flags) {
@@ -458,6 +470,7 @@ Status cuEventRecord(Word event, Word stream) {
             if (recorded->capture && recorded->capture->invalid) return capture_invalidated;
             found->second.capture = recorded->capture;
             if (recorded->capture) found->second.nodes = recorded->capture->ends[stream];
+            found->second.waits_for = model().held_before(stream);
             return 0;
         },
         event, stream);
@@ -480,6 +493,7 @@ Status cuEventQuery(Word event) {
         [&] {
             const auto found = model().events.find(event);
             if (found == model().events.end()) return invalid_handle;
+            if (is_pending(found->second)) return 600;
             return found->second.capture ? 907 : 0;
         },
         event);
@@ -513,6 +527,14 @@ Status cuLaunchKernelEx(const abi::LaunchConfig* configuration, Word function, v
             return enqueue(configuration->stream, kernel_node(kernel, arguments));
         },
         configuration, function, arguments, extra);
+}
+
+/// For programs of tests: what the stream is given from now on waits, until it is held no more.
+void fake_hold_stream(Word stream, bool held) {
+    const std::lock_guard guard(model().lock);
+    Stream* const found = model().stream(stream);
+    found->held = held;
+    for (const Node& node : std::exchange(found->waiting, {})) model().run(node);
 }
 
 Status cuLaunchHostFunc(Word stream, void (*function)(void*), void* user) {

@@ -135,6 +135,12 @@ Status cuPointerGetAttributes(unsigned count, const int* names, void** values, W
     return 0;
 }
 
+Status cuPointerSetAttribute(const void* value, int name, Word address) {
+    return driver_call(
+        378, "cuPointerSetAttribute", [&] { return block_of(address) != nullptr ? 0 : invalid_value; }, value, name,
+        address);
+}
+
 Status cuMemGetAddressRange_v2(Word* base, std::size_t* size, Word address) {
     const std::lock_guard guard(model().lock);
     const auto* block = block_of(address);

@@ -95,6 +95,18 @@ Stream* Model::stream(Word handle) {
     return &defaults[handle == 0 ? abi::legacy_stream : handle];
 }
 
+Word Model::held_before(Word handle) {
+    const Stream* const own = stream(handle);
+    if (own == nullptr) return 0;
+    if (own->held) return handle == 0 ? abi::legacy_stream : handle;
+    if (own->flags != 0) return 0;
+    if (handle > abi::legacy_stream) return stream(abi::legacy_stream)->held ? abi::legacy_stream : 0;
+    for (const auto& [other, each] : streams) {
+        if (each.held && each.flags == 0) return other;
+    }
+    return 0;
+}
+
 Node node_of(abi::NodeType type) {
     Node node;
     node.given.type = static_cast<std::int32_t>(type);

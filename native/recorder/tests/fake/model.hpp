@@ -1,5 +1,5 @@
-// One process's device, as small as serves: work is done at once, so nothing is ever pending; addresses and handles are
-// handed out again as soon as they are free.
+// One process's device, as small as serves: work is done at once, so nothing is ever pending but on streams that a
+// program holds (`fake_hold_stream`); addresses and handles are handed out again as soon as they are free.
 #pragma once
 #include <functional>
 #include <map>
@@ -85,11 +85,14 @@ struct Stream {
     unsigned flags = 0;
     Word context = 0;
     std::shared_ptr<Capture> capture;
+    bool held = false;            ///< what it is given waits
+    std::vector<Node> waiting{};  ///< until it goes on
 };
 
 struct Event {
     std::shared_ptr<Capture> capture;  ///< of its latest record
     std::vector<Word> nodes;
+    Word waits_for = 0;  ///< a stream that was held when it was recorded
 };
 
 class Model {
@@ -104,6 +107,8 @@ public:
     /// Where copies and fills find the memory at an address.
     Word device_view(Word address) const;
     Stream* stream(Word handle);
+    /// A stream that is held and that work on this one comes behind: itself, or one of those that wait for each other.
+    Word held_before(Word handle);
     Word add(Word graph, Node node);
     /// The node becomes the latest of a capturing stream, unless the capture takes nothing more.
     Status capture(Stream& stream, Word handle, Node node);
