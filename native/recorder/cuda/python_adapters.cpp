@@ -10,7 +10,6 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-constexpr const char* adapters_name = "pool_adapters.py";
 constexpr std::size_t most_bytes = 1 << 16;
 
 template <class Function>
@@ -41,13 +40,12 @@ std::string library_path() {
 int run_adapters(void*) noexcept {
     try {
         auto* const run = in_program<int(const char*)>("PyRun_SimpleString");
-        const std::string library = library_path();
-        const std::string text =
-            contents_of((library.substr(0, library.rfind('/') + 1) + adapters_name).c_str(), most_bytes);
-        if (run == nullptr || recorder() == nullptr || text.empty()) return 0;
+        if (run == nullptr || recorder() == nullptr) return 0;
+        const std::string text = contents_of(recorder()->settings.adapters.c_str(), most_bytes);
+        if (text.empty()) return 0;
         // The name is one of code that no file has. Nothing is left in the program's own module.
         const std::string code = "try:\n exec(compile(" + literal(text) + ", '<frozen streamsan>', 'exec'), " +
-                                 "{'__name__': 'streamsan_pool_adapters', 'LIBRARY': " + literal(library) +
+                                 "{'__name__': 'streamsan_pool_adapters', 'LIBRARY': " + literal(library_path()) +
                                  ", 'DRIVER_POOLS': " + (recorder()->settings.driver_pools ? "True" : "False") +
                                  "})\nexcept Exception:\n pass\n";
         run(code.c_str());

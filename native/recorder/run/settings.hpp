@@ -26,6 +26,7 @@ struct Settings {
     bool host_accesses = false;  ///< notice accesses of the host to memory that work uses
     bool driver_pools = false;   ///< frameworks are to take the driver's pools
     bool poison = false;         ///< overwrite what was given back, where no right program can notice
+    std::string adapters;        ///< Python for frameworks whose pools tell of their blocks only there
     bool redact = false;         ///< leave out the arguments of processes and kernels
     std::string code;  ///< folder for the machine code of kernels, which `streamsan run` has made; "": none is kept
     std::string code_left_out;  ///< why, where that was chosen

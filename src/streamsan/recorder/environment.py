@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from streamsan.recorder.driver_pools import driver_pools
 from streamsan.recorder.opencl_layer import LAYERS, with_layer
@@ -54,6 +55,8 @@ class Settings:
     """frameworks take the driver's pools instead of their own"""
     poison: bool = False
     """what was given back is overwritten, where no right program can notice"""
+    adapters: str = str(Path(__file__).with_name("pool_adapters.py"))
+    """what is run in programs of Python, for frameworks whose pools tell of their blocks only there"""
     redact: bool = False
     """the arguments of processes and the values of kernels' arguments are never written"""
     code: str = ""
@@ -77,6 +80,7 @@ class Settings:
             "host_accesses": str(int(self.host_accesses)),
             "driver_pools": str(int(self.driver_pools)),
             "poison": str(int(self.poison)),
+            "adapters": self.adapters,
             "redact": str(int(self.redact)),
             "code": self.code,
             "code_left_out": self.code_left_out,
