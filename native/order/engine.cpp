@@ -198,8 +198,12 @@ void Engine::gather_bounds() {
         reference.size = 0;
         const std::uint64_t low = reference.address + static_cast<std::uint64_t>(begin);
         const bool wraps = begin < 0 ? low > reference.address : low < reference.address;
-        if (bytes == 0 || wraps || low > UINT64_MAX - bytes) ++problems_;
-        else reference.bounds = {low, low + bytes};
+        if (wraps || low > UINT64_MAX - bytes) {
+            ++problems_;
+            continue;
+        }
+        reference.followed = true;
+        if (bytes != 0) reference.bounds = {low, low + bytes};
     }
 }
 

@@ -65,6 +65,7 @@ struct Reference {
     bool behind = false;         ///< of a kernel that begins at once: used after it has waited
     const Rows* rows = nullptr;  ///< which bytes are touched, where not all are and that is known
     Bounds bounds = {};          ///< of a kernel's, whose size is not known
+    bool followed = false;       ///< of a kernel's, whose size is not known: its code follows the address
 
     /// Whether it is no use of its own: it says that a kernel polls the word there.
     [[nodiscard]] bool polls() const {

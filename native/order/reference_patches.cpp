@@ -24,6 +24,8 @@ void put(const ReferencePatch& patch, std::uint8_t changed, std::uint8_t& mode, 
     if ((patch.begin != 0 || patch.size != 0) && address != 0) {
         address += patch.begin;
         size = patch.size;
+    } else if (size == 0) {
+        size = bounded_bit;  // no size and no bounds, but the code follows it
     }
 }
 

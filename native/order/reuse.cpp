@@ -205,7 +205,9 @@ bool Engine::may_be_end(const Process& process, const Reference& reference, cons
     constexpr std::size_t most = 32;  // of kernels that take lists of tensors none is an end
     const bool touches = (reference.flags & touches_bit) != 0 || reference.size != 0;
     if (touches || reference.address != block.base || references_.size() > most) return false;
-    // Where machine code says what a kernel does, a pointer that it only compares is none of its references.
+    // Where machine code says what a kernel does, a pointer that it only compares is none of its references. Of a
+    // kernel that is understood in part, what is known of this one counts.
+    if (reference.followed && (!reference.bounds.known() || reference.bounds.high > block.base)) return false;
     bool opaque = false;
     for (const Reference& each : references_) opaque |= each.mode == AccessMode::OPAQUE;
     if (!opaque) return false;

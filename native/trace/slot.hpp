@@ -67,8 +67,8 @@ struct RowsSlot {
 static_assert(sizeof(RowsSlot) == 64 && offsetof(RowsSlot, kind) == 58);
 
 /// The size of a kernel's reference that has this bit is none: bits 32 to 62 say where the bounds of what it touches
-/// begin, from its address on (signed), bits 0 to 31 how many bytes they have. src/streamsan/trace/reference_bounds.py
-/// writes it.
+/// begin, from its address on (signed), bits 0 to 31 how many bytes they have; 0: there are none that are known, only
+/// that the kernel follows the address. src/streamsan/trace/reference_bounds.py writes it.
 constexpr std::uint64_t bounded_bit = std::uint64_t{1} << 63;
 
 constexpr std::int16_t status_unknown = -32768;

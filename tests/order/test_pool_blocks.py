@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from order_program import OPAQUE, PRIMARY, READ, WRITE, Program, kernel, line_of
 
-from streamsan.trace.reference_bounds import Bounds
+from streamsan.trace import Reference, Site
+from streamsan.trace.reference_bounds import BOUNDED, Bounds
 from streamsan.trace.rows import Rows
 from streamsan.vocabulary import FreeClass, MemoryKind, RelatedRole, SlotFlag
 from streamsan.vocabulary import OperationKind as Kind
@@ -323,6 +324,27 @@ def test_the_end_of_a_block_is_where_the_next_one_begins() -> None:
     hand_out(q, B)
     q.launch(S, B, mode=WRITE)
     assert [fact.assumed for fact in q.facts()] == [False]
+
+
+@pytest.mark.parametrize(
+    ("second", "doubt"),
+    [
+        (Reference(B, mode=READ, bounds=Bounds(0, 512)), False),
+        (Reference(B, BOUNDED, mode=READ), False),  # followed, nobody knows how far
+        (Reference(B, mode=READ, bounds=Bounds(-512, 0)), True),  # it is an end, from which the kernel goes down
+        (Reference(B, mode=READ), True),
+    ],
+)
+def test_of_a_kernel_that_is_understood_in_part_what_it_follows_is_no_end(second: Reference, doubt: bool) -> None:
+    p = program(S, T)
+    hand_out(p, A)
+    hand_out(p, B)
+    site = p.builder.site(Site("program", 50))
+    p.builder.append(Kind.LAUNCH, thread=0, api="call", site=site, stream=T, references=[Reference(A), second])
+    take_back(p, B)
+    hand_out(p, B)
+    p.launch(S, B, mode=WRITE, reference_flags=TOUCHES)
+    assert [fact.assumed for fact in p.facts()] == [doubt]
 
 
 def test_what_a_new_owner_only_reads_it_does_not_care_for() -> None:

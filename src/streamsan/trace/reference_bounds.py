@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 BOUNDED = 1 << 63
 """A size with this bit is none: bits 32 to 62 say where the bounds begin (signed), bits 0 to 31 how many bytes they
-have. native/trace/slot.hpp reads it."""
+have (0: no bounds are known, but the kernel follows the address). native/trace/slot.hpp reads it."""
 _BEGIN_BITS = 31
 _SIZE_BITS = 32
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from streamsan.trace.launch_shapes import GENERATION_BITS, SHAPE_SHIFT
 from streamsan.trace.layout import REFERENCE_KINDS, decode_duration
-from streamsan.trace.reference_bounds import bounds_of
+from streamsan.trace.reference_bounds import BOUNDED, bounds_of
 from streamsan.trace.references import MODE_BITS, Reference, unpacked
 from streamsan.trace.rows import unpacked_rows
 from streamsan.trace.store import Slots, owners
@@ -106,8 +106,9 @@ def _view(slots: Slots) -> OperationView:
 
 def _with_bounds(reference: Reference) -> Reference:
     """Return a kernel's reference with the bounds that stand in place of its size, where they do."""
-    bounds = bounds_of(reference.size)
-    return reference if bounds is None else replace(reference, size=0, bounds=bounds)
+    if not reference.size & BOUNDED:
+        return reference
+    return replace(reference, size=0, bounds=bounds_of(reference.size))
 
 
 def _give_rows(references: list[Reference], slot: bytes) -> None:
