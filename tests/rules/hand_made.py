@@ -24,6 +24,7 @@ class HandMade:
     constants: tuple[str, ...] = ()
     source_lines: dict[str, dict[int, str]] = field(default_factory=dict)
     of_libraries: tuple[int, ...] = ()
+    library_calls: dict[int, Site] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=lambda: [Site("", 0)])
     sequence: int = 0
 
@@ -32,6 +33,9 @@ class HandMade:
 
     def library_of(self, number: int) -> str:
         return "libcufft.so.12" if number in self.of_libraries else ""
+
+    def library_call(self, number: int) -> Site:
+        return self.library_calls.get(number, self.sites[0])
 
     def at(self, line: int, label: str = "", file: str | None = None, column: int = 5) -> int:
         self.sites.append(Site(self.path if file is None else file, line, column, line, column + 9, "main", "", label))

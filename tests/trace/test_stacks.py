@@ -250,6 +250,16 @@ def test_same_functions() -> None:
     assert not same_function("", "")
 
 
+def test_the_function_of_a_library_that_a_line_of_python_calls() -> None:
+    waits, enters = (Site(f"/v/site-packages/torch/{name}.py", 9, function=name) for name in ("synchronize", "enter"))
+    own = Site("/home/u/train.py", 3)
+    for stack, called in (((waits, own), waits), ((waits, enters, own), enters), ((own,), None), ((waits,), None)):
+        trace = trace_of(*stack, native(LIBC, 0x98), symbols=SYMBOLS)
+        found = trace.library_call(len(trace.sites) - 1)
+        assert found.function == (called.function if called else "")
+    assert trace.library_call(0).file == ""
+
+
 LIBRARY_AT_EXIT = (native(RUNTIME, 5), native(LIBRARY, 0x80), native(LIBC, 0x88), native(LIBC, 0x90))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from streamsan.trace.site import Site
+from streamsan.trace.source_lines import SourceLines
 from streamsan.trace.store import Slots
 from streamsan.trace.trace import Thread
 
@@ -34,6 +35,10 @@ class AnalysedTrace(Protocol):
         """What else its file says of it."""
 
     @property
+    def source_lines(self) -> SourceLines:
+        """Lines of sources that a recording carries."""
+
+    @property
     def judged_from(self) -> int:
         """Number of the first operation that is judged; those before it are the past. 0: all are."""
 
@@ -42,6 +47,9 @@ class AnalysedTrace(Protocol):
 
     def library_of(self, number: int) -> str:
         """Return the installed library that made the call of this site by itself, "" where none did."""
+
+    def library_call(self, number: int) -> Site:
+        """Return the frame of a Python library that the program's line called; a site with no file: no such."""
 
     def chunks(self) -> Iterable[Slots]:
         """Slots in global sequence order; a slot is never cut from its continuations."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from streamsan.order.analysed_trace import AnalysedTrace
 from streamsan.order.facts import Fact
+from streamsan.order.framework_memory import keeper_of
 from streamsan.vocabulary import RuleCode
 
 MOST_EXAMPLES = 4
@@ -62,8 +63,10 @@ def _examples(group: list[Fact]) -> list[Fact]:
 
 
 def _librarys(trace: AnalysedTrace, fact: Fact) -> str:
-    """Return the library that does by itself, outside of main, what a fact is about; "" for other facts."""
-    return trace.library_of(fact.operation.site) if fact.code is RuleCode.CALL_OUTSIDE_MAIN else ""
+    """Return the library that does by itself, outside of main, what a fact is about, or keeps memory; else ""."""
+    if fact.code is RuleCode.CALL_OUTSIDE_MAIN:
+        return trace.library_of(fact.operation.site)
+    return keeper_of(trace, fact)
 
 
 def _most_examples(trace: AnalysedTrace, fact: Fact) -> int:

@@ -81,6 +81,9 @@ class Names(Protocol):
     def library_of(self, number: int) -> str:
         """Return the installed library that made the call of this site by itself, "" where none did."""
 
+    def library_call(self, number: int) -> Site:
+        """Return the frame of a Python library that the program's line called; a site with no file: no such."""
+
 
 class Case:
     """One fact of one trace, with what a message needs to call its parts by name."""

@@ -17,7 +17,7 @@ from streamsan.trace.own_code import (
     library_name,
     runtime_api,
 )
-from streamsan.trace.site import Site
+from streamsan.trace.site import UNKNOWN_SITE, Site
 from streamsan.trace.symbols import Address, Frame
 
 DEEPEST_STACK = 512
@@ -103,6 +103,19 @@ class Stacks:
             innermost = innermost or candidate.module.rpartition("/")[2] or "a library"
             library = library_name(candidate.module) or library
         return library or innermost
+
+    def library_call(self, number: int) -> Site:
+        """Return the frame of an installed Python library that a line of own code called, which led to a call.
+
+        Without such a frame, as where what was called is no Python, it is the unknown site.
+        """
+        entered = UNKNOWN_SITE
+        for _, candidate in self._stack(number):
+            if candidate.own and candidate.shown:
+                return entered
+            if not candidate.site.module:
+                entered = candidate.site
+        return UNKNOWN_SITE
 
     def _choose(self, number: int) -> Site:
         innermost = self._sites[number]

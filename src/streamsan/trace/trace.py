@@ -151,6 +151,12 @@ class Trace:
         """Return the name of the library that made the call of this site by itself; "" where own code led to it."""
         return self.stacks.library_of(number) if self.stacks is not None and 0 < number < len(self.sites) else ""
 
+    def library_call(self, number: int) -> Site:
+        """Return the frame of a Python library that the program's line called there; a site with no file: no such."""
+        if self.stacks is None or not 0 < number < len(self.sites):
+            return UNKNOWN_SITE
+        return self.stacks.library_call(number)
+
     def _relocated(self, site: Site) -> Site:
         if self._local is None or not site.line:
             return site

@@ -259,6 +259,10 @@ class EditedTrace:
         """As in the trace."""
         return self._trace.library_of(number) if number <= FIRST_INSERTED_SITE else ""
 
+    def library_call(self, number: int) -> Site:
+        """As in the trace."""
+        return self._trace.library_call(number if number <= FIRST_INSERTED_SITE else 0)
+
     def site(self, number: int) -> Site:
         """Return a site of the original, or one that stands for a place where something was put in."""
         if number > FIRST_INSERTED_SITE:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamsan.findings.finding import Contract, Location, Observed, Related, Severity
 from streamsan.order.facts import Fact
+from streamsan.order.framework_memory import keeper_of
 from streamsan.rules.case import Case
 from streamsan.rules.pool_calls import is_own_pools
 from streamsan.rules.rule import Rule, Wording
@@ -135,6 +136,8 @@ class Leak(Rule):
             return _unreleased(case)
         if case.allocation is not None and case.allocation.kind is MemoryKind.POOL_BLOCK:
             return _kept_block(case)
+        if keeper := keeper_of(case.names, case.fact):
+            return _kept_by_framework(case, keeper)
         related: list[Related] = [*case.allocated()]
         if variant is FactVariant.LOST_SCOPE:
             related.append(case.related(RelatedRole.OTHER, end, f"the last {_way_to(case)} to it is lost here"))
@@ -184,6 +187,17 @@ def _kept_block(case: Case) -> Wording:
         related=tuple(case.allocated()),
         contract=case.contract("leak"),
         fix="after its last use: give the block back",
+    )
+
+
+def _kept_by_framework(case: Case, keeper: str) -> Wording:
+    """Return what is said of memory that a framework keeps for itself."""
+    others = case.fact.count - 1
+    and_others = f" and {others:,} other allocation{'s' * (others > 1)}" if others else ""
+    return Wording(
+        message=f"{keeper} keeps {case.memory()}{and_others} until the process ends: its own caches and workspaces",
+        related=tuple(case.allocated()),
+        contract=case.contract("leak"),
     )
 
 
