@@ -477,6 +477,7 @@ void Engine::finish() {
     }
     churn_.report(facts_);
     waits_.report(facts_);
+    kept_blocks_.report(facts_);
 }
 
 }  // namespace streamsan::order

@@ -19,6 +19,7 @@
 #include "graphs.hpp"
 #include "handles.hpp"
 #include "implicit_waits.hpp"
+#include "kept_blocks.hpp"
 #include "out_of_order.hpp"
 #include "pool_blocks.hpp"
 #include "rows.hpp"
@@ -363,6 +364,11 @@ private:
     void take_back(const Slot& slot, Process& process, Operation& operation);
     /// The pool was told of a stream that uses its block.
     void block_stream(const Slot& slot, Thread& thread, Process& process, Operation& operation);
+    /// The stream in whose order a pool gives the block to its next owner; null where it is not known, or gone.
+    [[nodiscard]] Stream* stream_of_block(const Process& process, const Allocation& block);
+    /// A pool that was told of a stream keeps a block until what is there now is over (kept_blocks.cpp).
+    void note_kept_block(const Slot& slot, Thread& thread, Process& process, const Stream& stream,
+                         const Operation& record);
     /// Whether a use on that timeline was seen that may be pending.
     [[nodiscard]] bool is_used_on(const Process& process, const Allocation& block, const Epoch& last);
     /// Adds to what was there before `block` had its next owner the uses of it that may be pending.
@@ -501,6 +507,7 @@ private:
     RowTable row_table_;
     Churn churn_;
     Waits waits_;
+    KeptBlocks kept_blocks_;
     Watch watch_;
     ValueWords value_words_;
     AllocationRecords<PoolBlock> pool_blocks_;

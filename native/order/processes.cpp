@@ -25,6 +25,9 @@ bool Engine::admit_call(const Slot& slot, Thread& thread, Process& process, cons
     thread.call_tick = own.released ? own.tick + (own.tick < last_tick ? 1 : 0) : own.tick;
     thread.call_context = thread.context;
     thread.last_call = operation;
+    const bool of_event =
+        operation.kind == OperationKind::EVENT_CREATE || operation.kind == OperationKind::EVENT_RECORD;
+    if (!of_event) thread.released.sequence = 0;
     if (recording_) note_times(slot, thread);
     return true;
 }

@@ -165,6 +165,7 @@ void Engine::take_back(const Slot& slot, Process& process, Operation& operation)
     if (pool_blocks_[at].released.sequence != 0) return;
     name_stream(slot, process, process.allocations[index].context, operation);
     pool_blocks_[at].released = operation;
+    threads_[operation.thread].released = operation;
 }
 
 void Engine::forget_blocks(Process& process, std::uint64_t begin, std::uint64_t end) {

@@ -42,6 +42,7 @@ struct Thread {
     std::uint32_t building = none;    ///< executable graph whose body it is in the middle of
     std::uint64_t building_left = 0;  ///< parts of that body to come
     std::size_t building_references = 0;
+    Operation released;  ///< a block of a pool, by its latest call but for events; sequence 0: none
 };
 
 /// A stream that was destroyed with work that nobody is known to have waited for.

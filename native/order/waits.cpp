@@ -75,6 +75,7 @@ void Engine::event_record(const Slot& slot, Thread& thread, Process& process, Op
     if (named == nullptr || source == nullptr) return;
     Stream& stream = *source;
     Event& event = *named;
+    if (slot.address != 0) note_kept_block(slot, thread, process, stream, operation);
     enter(stream, thread, slot.thread);
     Timeline& own = timeline(stream);
     own.released = true;

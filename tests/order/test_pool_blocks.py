@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from order_program import OPAQUE, PRIMARY, READ, WRITE, Program, kernel, line_of
 
+from streamsan.order.facts import Fact
 from streamsan.trace import Reference, Site
 from streamsan.trace.reference_bounds import BOUNDED, Bounds
 from streamsan.trace.rows import Rows
-from streamsan.vocabulary import FreeClass, MemoryKind, RelatedRole, SlotFlag
+from streamsan.vocabulary import FactVariant, FreeClass, MemoryKind, RelatedRole, SlotFlag
 from streamsan.vocabulary import OperationKind as Kind
 
 LEGACY = 1
@@ -564,3 +565,44 @@ def test_blocks_that_a_pool_does_not_get_back() -> None:
     r.free(SEGMENT)
     r.exit()
     assert r.found() == []
+
+
+MADE = 900
+
+
+def given_back(*joins: str) -> Program:
+    """A block of `S` is used on `T`, of which the pool is told, and joined before it is given back; once for each."""
+    p = program(S, T)
+    for event, join in enumerate(joins, EVENT):
+        p.alloc(A, MemoryKind.POOL_BLOCK, S, bytes=0x1000, at=MADE)
+        p.launch(T, A, mode=WRITE)
+        if join == "by a stream":
+            p.record(EVENT + 70, T)
+            p.wait(S, EVENT + 70)
+        if join.startswith("by the host"):
+            p.sync(T)
+        take_back(p)
+        if join.endswith("then a launch"):
+            p.launch(S, B)
+        p.op(Kind.EVENT_CREATE, object=event)
+        p.op(Kind.EVENT_RECORD, stream=T, object=event, address=A)  # within the release, and the pool keeps the block
+        p.op(Kind.EVENT_QUERY, object=event)
+    return p
+
+
+def told_needlessly(p: Program) -> list[Fact]:
+    return [fact for fact in p.facts(504) if fact.variant is FactVariant.TOLD_NEEDLESSLY]
+
+
+@pytest.mark.parametrize("join", ["by a stream", "by the host"])
+def test_a_pool_is_told_of_a_stream_that_has_been_awaited(join: str) -> None:
+    p = given_back(join, join)
+    (fact,) = told_needlessly(p)
+    assert [role for role, _ in fact.related] == [RelatedRole.ALLOC, RelatedRole.USE, RelatedRole.RECORD]
+    assert (fact.count, fact.assumed) == (2, False)
+
+
+@pytest.mark.parametrize("joins", [("",), ("by a stream", ""), ("by the host, then a launch",)])
+def test_a_pool_is_told_for_a_reason(joins: tuple[str, ...]) -> None:
+    """One instance is enough; and an event that is recorded after other calls is not the pool's."""
+    assert told_needlessly(given_back(*joins)) == []

@@ -38,6 +38,24 @@ void prefetch(cudaStream_t main, cudaStream_t side, bool recorded, unsigned pool
         torch_free(batch);  // expect: SS105
     }
 }
+void waits(cudaStream_t later, cudaStream_t earlier) {
+    cudaEvent_t event = nullptr;
+    cudaEventCreate(&event);
+    cudaEventRecord(event, earlier);
+    cudaStreamWaitEvent(later, event, 0);
+    cudaEventDestroy(event);
+}
+void tell(cudaStream_t main, cudaStream_t side, bool joined) {
+    for (int step = 0; step < 3; ++step) {
+        void* const batch = torch_alloc(bytes, side);  // handed out
+        LAUNCH(fill, side, batch, 1);
+        waits(main, side);
+        LAUNCH(fill, main, batch, 2);
+        torch_record_stream(batch, main);
+        if (joined) waits(side, main);
+        torch_free(batch);  // given back
+    }
+}
 void beside(cudaStream_t main, cudaStream_t side) {
     void* const data = torch_alloc(bytes, main);
     void* const next = torch_alloc(bytes, main);
@@ -139,6 +157,8 @@ int main(int count, char** words) {
     const char* const what = words[1];
     if (!std::strcmp(what, "prefetch_wrong")) prefetch(main, side, false, 0);
     if (!std::strcmp(what, "prefetch_right")) prefetch(main, side, true, 0);
+    if (!std::strcmp(what, "told_needlessly")) tell(main, side, true);
+    if (!std::strcmp(what, "told_for_a_reason")) tell(main, side, false);
     if (!std::strcmp(what, "beside")) beside(main, side);
     if (!std::strcmp(what, "conflict")) conflict(main, side);
     if (!std::strcmp(what, "replay_wrong")) replay(main, side, true, 0, 1);
@@ -238,6 +258,24 @@ def test_the_fix_is_the_one_that_pytorch_has(builds: Builds, tmp_path: Path) -> 
     (released,) = [each["message"] for each in finding["related"] if each["role"] == "free"]
     assert "no record_stream has told it of stream 1" in released
     assert "record_stream" in finding["contract"]["text"]
+
+
+@pytest.mark.parametrize(("what", "needless"), [("told_needlessly", True), ("told_for_a_reason", False)])
+def test_record_stream_of_a_block_whose_streams_have_joined(
+    builds: Builds, tmp_path: Path, what: str, needless: bool
+) -> None:
+    """Within the release the allocator records an event, which the trace has beside the block."""
+    lines = {text.rpartition("// ")[2]: number for number, text in enumerate(PROGRAM.splitlines(), 1)}
+    ran = builds.run(tmp_path, what)
+    found = [each for each in ran.report["findings"] if "record_stream" in each["message"]]
+    assert (ran.loud, ran.problems, ran.errors) == (set(), [], "")
+    assert [(each["code"], each["severity"], each["location"]["line"]) for each in found] == [
+        ("SS504", "note", lines["given back"])
+    ] * needless
+    for each in found:
+        assert {one["line"] for one in each["related"] if one["role"] == "alloc"} == {lines["handed out"]}
+        assert f"leave out `record_stream` of the tensor of line {lines['handed out']}" in each["fix"]["summary"]
+        assert each["properties"]["instances"] == 3
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/live_handles.hpp"
 #include "recorder/cuda/recorder.hpp"
+#include "recorder/cuda/torch_pool.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -42,6 +43,7 @@ void enter_record(ThreadState& state, Call& call) {
     const abi::Word event = event_of(call);
     Slot* const slot = prepare_entered(state, call, OperationKind::EVENT_RECORD, 0, call.stream(), event);
     if (slot == nullptr) return;
+    slot->address = block_kept_by_torch();
     if (rotates()) {
         LiveHandle record{*slot, {}};
         record.slot.status = abi::success;

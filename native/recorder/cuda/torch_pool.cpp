@@ -39,7 +39,7 @@ constexpr std::string_view pool_number = "St4pairIyyE";
 /// What the tracker is given: a structure of PyTorch's, of which all versions have these members in these places.
 class TraceEntry {
 public:
-    enum Action : std::int32_t { alloc = 0, free_requested = 1 };
+    enum Action : std::int32_t { alloc = 0, free_requested = 1, free_completed = 2 };
 
     [[nodiscard]] Action action() const { return read<Action>(0); }
     [[nodiscard]] std::int8_t device() const { return read<std::int8_t>(4); }
@@ -89,6 +89,10 @@ std::array<std::atomic<std::uint32_t>, most_devices> teller{};
 std::atomic<bool> heard{false};
 std::atomic<bool> tells_pool{false};
 
+/// The block that this thread gave back last, until the allocator tells that it has it. It has it at once, unless it
+/// was told of streams (`record_stream`): then it records an event on each of them first.
+thread_local std::uint64_t kept_block = 0;
+
 bool is_teller(std::int8_t device, std::uint32_t number) {
     if (device < 0 || static_cast<std::size_t>(device) >= most_devices) return false;
     auto& of = teller[static_cast<std::size_t>(device)];
@@ -117,7 +121,9 @@ void hear(const TraceEntry& entry, std::uint32_t number) {
     const auto action = entry.action();
     if (!torch_blocks_are_told() || !is_teller(entry.device(), number)) return;
     heard.store(true, std::memory_order_relaxed);
+    if (action == TraceEntry::free_completed) kept_block = 0;
     if (action != TraceEntry::alloc && action != TraceEntry::free_requested) return;
+    kept_block = 0;
     const bool tells = tells_pool.load(std::memory_order_relaxed);
     if (!tells && capture_ends_torch_blocks()) return;
     const bool is_general = !tells || entry.pool().is_general();
@@ -131,6 +137,7 @@ void hear(const TraceEntry& entry, std::uint32_t number) {
     if (telling == Telling::no_more) torch_block_untold(entry.address(), entry.size());
     else if (action == TraceEntry::free_requested) torch_block_freed(entry.address());
     else torch_block_allocated(entry.address(), entry.size(), stream_of(entry));
+    if (telling == Telling::block && action == TraceEntry::free_requested) kept_block = entry.address();
 }
 
 template <class Value>
@@ -218,6 +225,8 @@ private:
 std::atomic<bool> search_is_over{false};
 
 }  // namespace
+
+std::uint64_t block_kept_by_torch() { return kept_block; }
 
 void listen_to_torch_pool() {
     if (search_is_over.load(std::memory_order_relaxed)) [[likely]]

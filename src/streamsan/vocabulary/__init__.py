@@ -53,7 +53,7 @@ class OperationKind(IntEnum):
     EVENT_DESTROY = 37
     """event `object` is destroyed; waits already issued still hold (A-05)"""
     EVENT_RECORD = 38
-    """event `object` captures `stream`; with `stream` 0 a user event is set: it captures the host thread"""
+    """event `object` captures `stream`; with `stream` 0 a user event is set: it captures the host thread. A pool that was told of the stream keeps its block at `address` until then"""
     STREAM_WAIT_EVENT = 39
     """`stream` waits for the latest record of event `object`"""
     EVENT_SYNCHRONIZE = 40
@@ -597,6 +597,8 @@ class FactVariant(IntEnum):
     """SS107: rests on a query of a status that is no synchronisation point"""
     UNRELEASED = 68
     """SS401: an object of OpenCL that is no memory"""
+    TOLD_NEEDLESSLY = 69
+    """SS504: a pool was told of a stream whose work is already over for whoever gets the block next"""
 
 
 class CallClass(IntEnum):

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar
 
-from streamsan.findings.suppressions import PYTHON_SUFFIXES
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import RECORDING, Case
 from streamsan.rules.fix_steps import FixStep, Remedy, step
+from streamsan.rules.python_calls import is_in_python, line_waits, named_wait, python_call, python_wait
 from streamsan.rules.rule import CostRule, Wording
 from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
-
-_WAITS = re.compile("wait|sync", re.IGNORECASE)
 
 
 class RedundantSync(CostRule):
@@ -22,14 +19,18 @@ class RedundantSync(CostRule):
     definition = "A wait whose order already holds, or that nothing after it needs."
     without_fix_of: ClassVar = {
         FactVariant.NO_CONSUMER: "a wait that nothing needs yet is not removed automatically: code that is added "
-        "later may need it"
+        "later may need it",
+        FactVariant.TOLD_NEEDLESSLY: "at which line the pool was told is not recorded",
     }
     finds_needless = True
     after_edits = "the wait of line {lines} is not needed any more then"
 
     def holds(self, case: Case) -> bool:
         """A wait that no line of the program asks for cannot be taken out of it."""
-        return case.names.origin != RECORDING or not (case.is_of_library(case.operation) or _is_of_an_object(case))
+        if case.names.origin != RECORDING:
+            return True
+        told = case.fact.variant is FactVariant.TOLD_NEEDLESSLY
+        return not case.is_of_library(case.operation) and (told or _is_asked_for(case))
 
     def weak(self, fact: Fact) -> bool:
         """That nothing later needs a wait is only possible: later code may be changed, or not be seen."""
@@ -37,11 +38,15 @@ class RedundantSync(CostRule):
 
     def fix_steps(self, case: Case) -> tuple[FixStep, ...]:
         """The wait goes."""
+        if case.fact.variant is FactVariant.TOLD_NEEDLESSLY:
+            return ()
         return (step(Remedy.NO_WAIT, case.operation),)
 
     def wording(self, case: Case) -> Wording:
+        if case.fact.variant is FactVariant.TOLD_NEEDLESSLY:
+            return _told_needlessly(case)
         wait = case.operation
-        call = case.call(wait)
+        call = case.call(wait) if _in_wait_list(case) else named_wait(case, wait)
         waiter = case.stream(wait) if wait.kind is OperationKind.STREAM_WAIT_EVENT else "the host"
         no_consumer = case.fact.variant is FactVariant.NO_CONSUMER
         line = case.line(wait)
@@ -59,7 +64,8 @@ class RedundantSync(CostRule):
             )
             here = "this command waits for what is already ordered before it"
         else:
-            message = f"{call} is redundant: all it waits for already happens before {waiter} goes on"
+            adds = "adds nothing" if python_wait(case, wait) else "is redundant"
+            message = f"{call} {adds}: all it waits for already happens before {waiter} goes on"
             here = f"{waiter} waits here for what is already ordered before it"
         return Wording(
             message=message,
@@ -74,12 +80,38 @@ class RedundantSync(CostRule):
         )
 
 
-def _is_of_an_object(case: Case) -> bool:
-    """Tell whether an object of Python waits for its event as it goes, as pyopencl's of copies do."""
-    site = case.names.site(case.operation.site)
-    text = case.names.source_lines.get(site.file, {}).get(site.line, "")
-    waits = case.operation.kind is OperationKind.EVENT_SYNCHRONIZE
-    return waits and site.file.endswith(PYTHON_SUFFIXES) and bool(text) and not _WAITS.search(text)
+def _told_needlessly(case: Case) -> Wording:
+    """Say that a pool keeps a block longer than it has to (`record_stream`)."""
+    release, use, record = case.operation, case.first(RelatedRole.USE), case.first(RelatedRole.RECORD)
+    made = case.first(RelatedRole.ALLOC)
+    memory, told = case.memory(), case.stream(record)
+    waiter = f"{case.stream(made)} or the host"
+    line = case.line(made)
+    tensor = f"the tensor of line {line}" if line else "the tensor"
+    related = [*case.allocated()]
+    if use is not None:
+        related.append(case.related(RelatedRole.USE, use, f"(the latest work of {told} then: {case.does(use)})"))
+    within = f"given back here: the pool keeps it until what {told} has then is over"
+    related.append(case.related(RelatedRole.FREE, release, within))
+    return Wording(
+        message=f"`record_stream` of {memory} adds nothing: {waiter} has waited for all of {told} before",
+        related=tuple(related),
+        contract=case.contract("told"),
+        fix=f"leave out `record_stream` of {tensor} for {told}: the pool can then hand the bytes out again at once",
+    )
+
+
+def _is_asked_for(case: Case) -> bool:
+    """Tell whether the program's line asks for the wait.
+
+    In Python an object may wait for its event as it goes, as pyopencl's of copies do; and functions of a framework wait
+    for reasons of their own, as `torch.cuda.graph` does before it captures.
+    """
+    wait = case.operation
+    if not is_in_python(case, wait) or _in_wait_list(case):
+        return True
+    by_function = bool(python_call(case, wait))
+    return line_waits(case, wait) if by_function or wait.kind is OperationKind.EVENT_SYNCHRONIZE else True
 
 
 def _in_wait_list(case: Case) -> bool:
