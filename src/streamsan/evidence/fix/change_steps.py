@@ -13,7 +13,9 @@ from streamsan.evidence.fix.steps import USES, Calls, pairs, touches
 from streamsan.evidence.fix.wait_lists import command_of, has_wait_lists
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
-from streamsan.vocabulary import FreeClass, OperationKind, WaitClass
+from streamsan.rules.python_calls import named_wait
+from streamsan.rules.torch_words import is_of_torch
+from streamsan.vocabulary import FreeClass, OperationKind, RelatedRole, WaitClass
 
 GRID_WAIT = "cudaGridDependencySynchronize"
 """waits, in a kernel, for the kernels that it depends on"""
@@ -102,7 +104,13 @@ class FreeBehindUses:
         if line and is_called_there(case, self.free, self.last):
             # Only what frees it: the function that line calls may do more.
             what = f"the {case.call(self.free)} that line {line} comes to"
-        where = f"behind line {target} ({case.does(self.last)})" if target else f"behind {case.does(self.last)}"
+        last = named_wait(case, self.last) if self.last.kind not in USES else case.does(self.last)
+        where = f"behind line {target} ({last})" if target else f"behind {last}"
+        made = case.line(case.first(RelatedRole.ALLOC))
+        if is_of_torch(case) and made:
+            end = f"line {target} ({last})" if target else last
+            dropped = f"; now line {line} drops it" if line else ""
+            return f"keep the tensor of line {made} until {end} is over{dropped}"
         return f"move {what} {where}"
 
 
@@ -122,7 +130,9 @@ class WaitsRemoved:
         if has_wait_lists(case) and all(wait.kind is OperationKind.STREAM_WAIT_EVENT for wait in self.waits):
             return "; ".join(case.phrase("out_of_wait_list", later=command_of(case, wait, None)) for wait in self.waits)
         words = (
-            f"remove line {case.line(wait)} ({case.call(wait)})" if case.line(wait) else f"remove {case.call(wait)}"
+            f"remove line {case.line(wait)} ({named_wait(case, wait)})"
+            if case.line(wait)
+            else f"remove {case.call(wait)}"
             for wait in self.waits
         )
         return "; ".join(dict.fromkeys(words))

@@ -15,6 +15,7 @@ from streamsan.evidence.fix.wait_lists import command_of, has_wait_lists, in_wai
 from streamsan.order.consumers import operation_of
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
+from streamsan.rules.torch_words import is_written_with_torch, torch_stream
 from streamsan.vocabulary import OperationKind
 
 MOST_RECORDS = 2
@@ -60,6 +61,11 @@ class WaitForRecorded:
         where = before(case, self.later, self.record, case.call(self.later))
         line = line_beside(case, self.record, self.later)
         event = f"<the event of line {line}>" if line else "<the event that is recorded>"
+        if is_written_with_torch(case):
+            waits = (
+                f"{torch_stream(case, self.later)}.wait_event({event})" if self.on_device else f"{event}.synchronize()"
+            )
+            return f"{where}: {waits}"
         if self.on_device:
             return f"{where}: {calls.stream_wait}({case.stream_argument(self.later)}, {event}, 0);"
         return f"{where}: {calls.event_wait}({event});"

@@ -16,7 +16,7 @@ from streamsan.evidence.fix.wait_lists import blocking, command_of, has_wait_lis
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.lifetime import short
-from streamsan.rules.torch_words import SYNCHRONIZE, host_waits, is_of_torch, stream_waits, torch_stream
+from streamsan.rules.torch_words import SYNCHRONIZE, host_waits, is_written_with_torch, stream_waits, torch_stream
 from streamsan.vocabulary import NodeKind, OperationKind, SlotFlag, WaitClass
 
 BODIES = (OperationKind.GRAPH_INSTANTIATE, OperationKind.GRAPH_UPDATE)
@@ -31,6 +31,9 @@ class Place(StrEnum):
     """the record right behind the earlier operation, the wait just before the later one"""
     EARLIER = "earlier"
     """both right behind the earlier operation"""
+
+
+_ENDS = (OperationKind.PROCESS_EXIT, OperationKind.MAIN_END)
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class EventBetween:
     def words(self, case: Case) -> str:
         if has_wait_lists(case):
             return in_wait_list(case, self.earlier, self.later)
-        if is_of_torch(case):
+        if is_written_with_torch(case):
             return self._of_torch(case)
         calls = Calls.of(case, self.earlier)
         runs, waits = case.stream_argument(self.earlier), case.stream_argument(self.later)
@@ -151,7 +154,8 @@ class HostWaitsForStream:
     def words(self, case: Case) -> str:
         call = Calls.of(case, self.earlier).stream_sync
         where = before(case, self.later, self.earlier, case.call(self.later))
-        if is_of_torch(case):
+        if is_written_with_torch(case):
+            where = "before the program ends" if self.later.kind in _ENDS else where
             return f"{where}: {host_waits(case, self.earlier)}"
         return f"{where}: {call}({case.stream_argument(self.earlier)});"
 
@@ -182,7 +186,7 @@ class HostWaitsForEvent:
         calls = Calls.of(case, self.earlier)
         runs = case.stream_argument(self.earlier)
         where = before(case, self.later, self.earlier, case.call(self.later))
-        if is_of_torch(case):
+        if is_written_with_torch(case):
             record = f"event = {torch_stream(case, self.earlier)}.record_event()"
             return f"{behind(case, self.earlier, self.later)}: {record}; {where}: event.synchronize()"
         record = f"{behind(case, self.earlier, self.later)}: {calls.record}(event, {runs});"
@@ -206,9 +210,11 @@ class HostWaitsForAll:
         return bool(edits.before)
 
     def words(self, case: Case) -> str:
-        at_end = self.later.kind in (OperationKind.PROCESS_EXIT, OperationKind.MAIN_END)
-        where = "before the end of main" if at_end else case.before(self.later, case.call(self.later))
-        return f"{where}: {SYNCHRONIZE if is_of_torch(case) else f'{Calls.of(case, self.later).device_sync}();'}"
+        at_end = self.later.kind in _ENDS
+        of_torch = is_written_with_torch(case)
+        end = "before the program ends" if of_torch else "before the end of main"
+        where = end if at_end else case.before(self.later, case.call(self.later))
+        return f"{where}: {SYNCHRONIZE if of_torch else f'{Calls.of(case, self.later).device_sync}();'}"
 
 
 @dataclass(frozen=True)
