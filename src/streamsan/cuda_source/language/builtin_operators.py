@@ -91,8 +91,9 @@ class Operators:
         if isinstance(steps, int) and steps == 0:
             return pointer
         if isinstance(pointer, ElementPointer):
-            index = combine("+", pointer.index, steps) if pointer.index is not None else None
-            return ElementPointer(pointer.array, index)
+            elements = self._elements(pointer, steps)
+            known = pointer.index is not None and elements is not None
+            return replace(pointer, index=combine("+", pointer.index, elements) if known else None)
         if isinstance(pointer, DevicePointer):
             size = self.machine.objects.size_of(pointer.element) if pointer.element is not None else 1
             bytes_ = None if size is None else combine("*", self.machine.known(steps), size)
@@ -103,8 +104,23 @@ class Operators:
             return self.machine.fresh(pointer.cell.name, "opaque")
         return self.machine.fresh("pointer", "opaque")
 
+    def _elements(self, pointer: ElementPointer, steps: Value) -> Any:
+        """Return how many elements of its array so many steps of a pointer are; None where that is between two."""
+        if pointer.seen is None or pointer.array.element is None:
+            return steps
+        size_of = self.machine.objects.size_of
+        seen, size = size_of(pointer.seen), size_of(pointer.array.element)
+        if not seen or not size:
+            return None
+        steps = self.machine.known(steps)
+        if isinstance(steps, int) and steps * seen % size:
+            return None
+        return combine("/", combine("*", steps, seen), size)
+
     def _distance(self, left: Value, right: Value) -> Value:
         if isinstance(left, ElementPointer) and isinstance(right, ElementPointer) and left.array is right.array:
+            if left.seen is not None:
+                return self.machine.fresh("distance", "opaque")
             return self._or_fresh(combine("-", left.index, right.index), "distance")
         if isinstance(left, DevicePointer) and isinstance(right, DevicePointer):
             size = self.machine.objects.size_of(left.element) if left.element is not None else 1

@@ -91,7 +91,8 @@ class Access:
         if isinstance(value, DevicePointer | SymbolPointer):
             return value.element.pointer_to() if value.element else CType("void", pointers=1)
         if isinstance(value, ElementPointer):
-            return value.array.element.pointer_to() if value.array.element else CType("void", pointers=1)
+            element = value.seen or value.array.element
+            return element.pointer_to() if element else CType("void", pointers=1)
         if isinstance(value, CellPointer):
             return value.cell.type.pointer_to()
         if isinstance(value, Handle):

@@ -55,10 +55,17 @@ class Summaries:
                 cells.append(cell)
             elif not self._writes_numbers(target, declared):
                 return False
-        varying = declared | {target.name for target in targets if isinstance(target, tree.Name)}
+        assigned = {target.name for target in targets if isinstance(target, tree.Name)}
+        varying = declared | assigned
+        begins = {name: value for part in parts for name, value in self.relevance.initial_values(part).items()}
+        for name in assigned:
+            begins.pop(name, None)
         for part in parts:
             for base, writes, indexing in self.relevance.accessed(part):
-                self._touch(base, varying, writes, self._bytes(indexing, counted), indexing is not None)
+                origin = self._outside(base, varying, begins)
+                if origin is not None:
+                    size = self._bytes(indexing, counted) if origin is base else None
+                    self._touch(base.span, origin, origin is not base, varying, writes, size, indexing is not None)
         for cell in cells:
             cell.value = self.machine.fresh(cell.name, "opaque")
         for target in targets:
@@ -113,17 +120,42 @@ class Summaries:
         found = machine.class_operators.call("[]", [machine.expressions.operand(base), index], base.span)
         return None if found is None or found.cell is None else machine.objects.pointer_to(found.cell)
 
-    def _touch(self, base: tree.Expression, varying: set[str], writes: bool, size: int | None, indexed: bool) -> None:
-        """Issue the accesses of a loop to one buffer; a base that varies with the loop stands for all it can be."""
+    def _outside(
+        self, base: tree.Expression, varying: set[str], begins: dict[str, tree.Expression]
+    ) -> tree.Expression | None:
+        """Return what a base that varies with the loop is computed from, of what the loop does not change.
+
+        `begins`: what variables of the loop begin with that nothing else is assigned to.
+        """
+        left = dict(begins)
+        of_variable = of_address = False
+        while set(self.relevance.names_in(base)) & varying:
+            if isinstance(base, tree.Name):
+                inner = left.pop(base.name, None)
+                of_variable = True
+            elif of_variable and not of_address and _loads(base):
+                return None  # what the variable points to is not where the pointer is kept
+            else:
+                inner = next(_bases(base), None)
+                of_address |= isinstance(base, tree.Unary) and base.operator == "&"
+            if inner is None:
+                return None
+            base = inner
+        return base
+
+    def _touch(
+        self,
+        place: tree.Span,
+        base: tree.Expression,
+        every: bool,
+        varying: set[str],
+        writes: bool,
+        size: int | None,
+        indexed: bool,
+    ) -> None:
+        """Issue the accesses of a loop to one buffer. `every`: what is accessed varies, it may be all of the base."""
         machine = self.machine
         mode = AccessMode.WRITE if writes else AccessMode.READ
-        place = base.span
-        every = False
-        while set(self.relevance.names_in(base)) & varying:
-            inner = next(_bases(base), None)
-            if inner is None:
-                return
-            base, every = inner, True
         value = self._base_value(base, varying)
         if isinstance(value, StructObject) and indexed:
             value = self._elements_of(base, size)
@@ -133,7 +165,7 @@ class Summaries:
             value = ElementPointer(value, 0)
         if not is_pointer(value):
             return
-        machine.memory.access_value(value, None if every else size, mode, place)
+        machine.memory.access_value(value, size, mode, place)
         if every and isinstance(value, ElementPointer):
             for cell in list(value.array.cells.values())[: machine.limits.iterations]:
                 if is_pointer(cell.value):
@@ -162,7 +194,15 @@ def _bases(node: tree.Expression) -> Any:
         if isinstance(inner, tree.Expression):
             yield inner
             return
-    if isinstance(node, tree.Unary) and node.operator == "*":
+    if isinstance(node, tree.Cast) or (isinstance(node, tree.Unary) and node.operator in ("*", "&")):
         yield node.operand
     elif isinstance(node, tree.Binary):
-        yield node.left
+        yield node.right if _is_address(node.right) else node.left
+
+
+def _loads(node: tree.Expression) -> bool:
+    return isinstance(node, tree.Index | tree.Member) or (isinstance(node, tree.Unary) and node.operator == "*")
+
+
+def _is_address(node: tree.Expression) -> bool:
+    return isinstance(node, tree.Cast) and bool(node.type.pointers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from streamsan.cuda_source.library.tables import find_class
@@ -259,7 +260,9 @@ class Storage(Layout):
             if value.index == 0 and not array.cells and size:
                 array.length = combine("/", array.length, size) if array.length is not None else None
                 array.element = element
-        return value
+            return value
+        seen, size = self.size_of(element), self.size_of(array.element)
+        return replace(value, seen=element if seen and size and seen != size else None)
 
     def pointer_to(self, cell: Cell) -> Value:
         """Return the address of a cell: of an element, as a pointer that can move along the array."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -314,6 +315,17 @@ class Relevance:
             elif isinstance(part, tree.Member) and part.arrow:
                 found.append((part.object, id(part) in targets, None))
         return found
+
+    def initial_values(self, node: Any) -> dict[str, tree.Expression]:
+        """Return what the variables that a tree declares begin with, by their names; a name twice: not known."""
+        return self._once("initial values", node, lambda: self._initial_values(node))
+
+    def _initial_values(self, node: Any) -> dict[str, tree.Expression]:
+        variables = [part for part in walk(node) if isinstance(part, tree.Variable)]
+        names = Counter(part.name for part in variables)
+        return {
+            part.name: part.initializer for part in variables if part.initializer is not None and names[part.name] == 1
+        }
 
     def declares(self, node: Any) -> set[str]:
         """Return the names that a tree declares."""

@@ -213,6 +213,8 @@ class ElementPointer:
 
     array: ArrayObject
     index: Any
+    seen: CType | None = field(default=None, compare=False)
+    """what the program takes the elements for, after a cast: in these it counts from here; None: for what they are"""
 
 
 @dataclass(frozen=True, slots=True)
