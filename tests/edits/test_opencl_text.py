@@ -104,6 +104,55 @@ def test_a_command_without_an_event_gets_one(tmp_path: Path) -> None:
     ]
 
 
+WRAPPED = """#include <CL/opencl.hpp>
+#include <vector>
+
+void run(cl::Context &context, const std::vector<int> &data, std::vector<int> &result) {
+    cl::CommandQueue a(context), b(context);
+    cl::Buffer buffer(context, CL_MEM_READ_WRITE, 4096);
+    cl::Event written, before;
+    b.enqueueMarkerWithWaitList(nullptr, &before);
+    std::vector<cl::Event> waits{before};
+    a.enqueueWriteBuffer(buffer, CL_FALSE, 0, 4096, data.data()EVENT);
+    b.enqueueReadBuffer(buffer, CL_TRUE, 0, 4096, result.data()WAITS);
+    a.finish();
+}
+"""
+MADE = "const std::vector<cl::Event> streamsan_waits{{{event}}};"
+
+
+@pytest.mark.parametrize(
+    ("event", "waits", "new"),
+    [
+        (", nullptr, &written", "", [MADE.format(event="written"), ", &streamsan_waits);"]),
+        (", nullptr, &written", ", nullptr", [MADE.format(event="written"), ", &streamsan_waits);"]),
+        (
+            ", nullptr, &written",
+            ", &waits",
+            [
+                "std::vector<cl::Event> streamsan_waits = waits;",
+                "streamsan_waits.push_back(written);",
+                "streamsan_waits);",
+            ],
+        ),
+        ("", "", ["cl::Event streamsan_event;", ", nullptr, &streamsan_event);", MADE.format(event="streamsan_event")]),
+    ],
+)
+def test_wrapped_commands_wait_for_events(event: str, waits: str, new: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "queues.cpp"
+    path.write_text(WRAPPED.replace("EVENT", event).replace("WAITS", waits))
+    _, written = changed(path)
+    for line in new:
+        assert any(each.endswith(line) for each in written), written
+    assert [found.code for found in check_file(path) if found.severity is not Severity.NOTE] == []
+
+
+def test_a_wrapped_call_is_made_to_block(tmp_path: Path) -> None:
+    path = Path(shutil.copy(FOLDER / "ss108_vector_read.wrong.cpp", tmp_path / "read.cpp"))
+    (old,), (new,) = changed(path)
+    assert old.replace("CL_FALSE", "CL_TRUE") == new
+
+
 @pytest.mark.parametrize(
     "body",
     [

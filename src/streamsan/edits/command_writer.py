@@ -55,13 +55,15 @@ class CommandWriter:
         phrases = language.phrases(second, later, later)
         if not returns:
             return
+        declared, release = language.new_event(first, event)
+        behind = phrases.call(release, event).lines if release else []
         for listed in language.in_wait_list(second, event):
             try:
                 edits = (
-                    *layout.before(first, [f"cl_event {event};"]),
+                    *layout.before(first, [declared]),
                     *returns,
                     *listed,
-                    *layout.behind(second, phrases.call("clReleaseEvent", event).lines),
+                    *(layout.behind(second, behind) if behind else ()),
                 )
             except NoPlaceError:
                 continue

@@ -154,6 +154,10 @@ class Language(ABC, Generic[P]):
         """Return the edits that make the command at a place return its event in a variable, none if it does already."""
         return ()
 
+    def new_event(self, place: P, event: str) -> tuple[str, str]:
+        """Return what declares a variable for the event of the command at a place, and what releases it, "" nothing."""
+        return f"cl_event {event};", "clReleaseEvent"
+
     def blocking(self, place: P) -> Sequence[Edit]:
         """Return the edits that make the call at a place return when its command is done, none where it cannot."""
         return ()

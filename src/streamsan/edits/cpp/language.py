@@ -33,6 +33,14 @@ from streamsan.edits.cpp.nodes import dependent_edits, needs_nothing_else, node_
 from streamsan.edits.cpp.phrases import CppPhrases
 from streamsan.edits.cpp.places import CppPlace, loops_around
 from streamsan.edits.cpp.scope import names_in, names_in_statement
+from streamsan.edits.cpp.wrapped_commands import (
+    into_wrapped_list,
+    new_list_name,
+    parameters_of,
+    returning_wrapped,
+    wrapped_blocking,
+    wrapped_event,
+)
 from streamsan.edits.language import Group, Language
 from streamsan.edits.layout import NoPlaceError
 from streamsan.edits.source import Contents
@@ -146,17 +154,22 @@ class Cpp(Language[CppPlace]):
 
     def event_of_command(self, command: Operation, place: CppPlace) -> list[str]:
         first = next(iter(self._chains.places(command.site)), None)
-        event = None if first is None else returned_event(first)
+        event = None if first is None else returned_event(first) or wrapped_event(first)
         return self._names.visible(Written(first, event), place) if first is not None and event is not None else []
 
     def in_wait_list(self, place: CppPlace, event: str) -> Iterator[Sequence[Edit]]:
+        if parameters_of(place.call):
+            return into_wrapped_list(place, event, self.layout, new_list_name(self.layout, place.span.file))
         return into_wait_list(place, event, self.layout)
 
     def returning_event(self, place: CppPlace, event: str) -> Sequence[Edit]:
-        return returning(place, event, self.layout)
+        return returning(place, event, self.layout) or returning_wrapped(place, event, self.layout)
+
+    def new_event(self, place: CppPlace, event: str) -> tuple[str, str]:
+        return (f"cl::Event {event};", "") if parameters_of(place.call) else super().new_event(place, event)
 
     def blocking(self, place: CppPlace) -> Sequence[Edit]:
-        return made_blocking(place, self.layout)
+        return made_blocking(place, self.layout) or wrapped_blocking(place, self.layout)
 
     def stream_arguments(self, operation: Operation) -> Iterator[Argument]:
         for written in self._chains.streams(operation.site):
