@@ -27,7 +27,12 @@ MODULES = [
 ]
 
 
-def trace_of(*stack: Site, symbols: Mapping[Address, tuple[Frame, ...]] | None = None, label: str = "") -> Trace:
+def trace_of(
+    *stack: Site,
+    symbols: Mapping[Address, tuple[Frame, ...]] | None = None,
+    label: str = "",
+    platform: str = "cuda",
+) -> Trace:
     """Return a recording with one stack, given innermost first; its site has the highest id."""
     sites = [UNKNOWN_SITE]
     for number, site in enumerate(reversed(stack)):
@@ -49,6 +54,7 @@ def trace_of(*stack: Site, symbols: Mapping[Address, tuple[Frame, ...]] | None =
         sites=sites,
         modules=MODULES,
         symbols=symbols or {},
+        platform=platform,
         origin="recording",
     )
 
@@ -131,6 +137,12 @@ def test_a_launch_is_where_the_kernel_is_called_not_where_it_is_defined(label: s
         native(RUNTIME, 5), native(APP, 0x40), native(APP, 0x50), native(APP, 0x30), symbols=SYMBOLS, label=label
     )
     assert shown(trace) == ("/home/u/app/train.cu", 31, "main")
+
+
+def test_a_function_of_the_program_may_have_the_name_of_the_kernel_that_it_enqueues() -> None:
+    stack = (native(RUNTIME, 5), native(APP, 0x40), native(APP, 0x50), native(APP, 0x30))
+    trace = trace_of(*stack, symbols=SYMBOLS, label="scale", platform="opencl")
+    assert shown(trace)[2] != "main"
 
 
 @pytest.mark.parametrize("innermost", [RUNTIME, SANITIZER])

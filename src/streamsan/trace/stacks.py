@@ -58,8 +58,15 @@ class Stacks:
     """Site id -> the frame to show, and the whole stack; worked out when asked for, and kept."""
 
     def __init__(
-        self, sites: Sequence[Site], modules: Sequence[Module], symbols: Mapping[Address, tuple[Frame, ...]]
+        self,
+        sites: Sequence[Site],
+        modules: Sequence[Module],
+        symbols: Mapping[Address, tuple[Frame, ...]],
+        *,
+        named_stubs: bool = True,
     ) -> None:
+        """`named_stubs`: what a kernel's own name is called by on the host is none of the program's functions."""
+        self._named_stubs = named_stubs
         self._sites = sites
         self._modules = modules
         self._symbols = symbols
@@ -172,7 +179,8 @@ class Stacks:
         frames = self._at(site.module, site.offset) or (Frame("", 0),)
         for frame in frames:
             # The function that a launch `kernel<<<...>>>` calls on the host has the kernel's own name and place.
-            shown = not is_stub(frame.file, frame.function) and not same_function(frame.function, label)
+            shown = not is_stub(frame.file, frame.function)
+            shown = shown and not (self._named_stubs and same_function(frame.function, label))
             own = own_module and (is_own_source(frame.file) or not frame.line)
             if runtime:
                 shown = False

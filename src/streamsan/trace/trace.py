@@ -75,7 +75,9 @@ class Trace:
         """lines of sources that the file carries"""
         self.launch_shapes = launch_shapes
         """id -> what a kernel was launched with; id 0 is not known"""
-        self.stacks: Stacks | None = Stacks(sites, modules, symbols) if origin == RECORDING else None
+        # Only in CUDA the host has a function of a kernel's name, by which it is launched.
+        recorded = Stacks(sites, modules, symbols, named_stubs=platform == "cuda")
+        self.stacks: Stacks | None = recorded if origin == RECORDING else None
         """how the sites of a recording, which are whole stacks, are read"""
         self.metadata: dict[str, Any] = dict(metadata or {})
         """the header's other metadata, JSON values"""
