@@ -118,6 +118,34 @@ def test_an_entry_of_a_wait_list_is_not_a_call_to_remove() -> None:
     assert finding.fix.summary == "take the event out of the wait list of line 9"
 
 
+def test_an_object_that_is_released_twice_is_not_called_leaked_as_well() -> None:
+    names = HandMade(path="tiles.c", platform="opencl")
+    tile = names.memory("tile", 3, MemoryKind.CL_BUFFER)
+    made = names.operation(OperationKind.ALLOC, 3, "clCreateBuffer", label="tile")
+    released = names.operation(OperationKind.FREE, 9, "clReleaseMemObject")
+    twice = Fact(RuleCode.DOUBLE_FREE, FactVariant.SAME_POINTER, released, ((RelatedRole.ALLOC, made),), tile)
+    leak = Fact(RuleCode.LEAK, FactVariant.LEAK_AT_EXIT, made, ((RelatedRole.ALLOC, made),), tile)
+    other = Fact(RuleCode.LEAK, FactVariant.LEAK_AT_EXIT, names.operation(OperationKind.ALLOC, 5, "clCreateBuffer"))
+    assert {found.code for found in findings_of(names, [leak])} == {"SS401"}
+    assert [found.code for found in findings_of(names, [twice, leak])] == ["SS201"]
+    assert sorted(found.code for found in findings_of(names, [twice, leak, other])) == ["SS201", "SS401"]
+
+
+def test_copies_that_meet_in_the_hosts_memory_say_so() -> None:
+    names = HandMade(path="ring.c", platform="opencl")
+    first, second = (names.operation(OperationKind.COPY, line, "clEnqueueReadBuffer") for line in (4, 5))
+    fact = Fact(RuleCode.UNORDERED_CONFLICT, FactVariant.CONFLICT_WRITE_WRITE, second, ((RelatedRole.USE, first),))
+    (found,) = findings_of(names, [fact])
+    assert "the host's memory" in found.message
+
+
+def test_what_makes_a_wait_redundant_is_told_of_its_waiter() -> None:
+    finding = finding_of(504, FactVariant.DOMINATED, MemoryKind.CL_BUFFER)  # its queue is out of order
+    assert finding.contract is not None
+    assert "Out-of-order" in finding.contract.source
+    assert "in-order" not in finding.contract.text
+
+
 @pytest.mark.parametrize(
     ("kind", "api", "count", "said", "call"),
     [

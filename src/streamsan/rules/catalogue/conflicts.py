@@ -68,6 +68,8 @@ class UnorderedConflict(Rule):
     def wording(self, case: Case) -> Wording:
         later, earlier = case.operation, case.first(*_EARLIER)
         memory, work, before = case.memory(), case.does(later), case.does(earlier)
+        if case.allocation is None:
+            memory = "the host's memory"
         nodes = later.kind is OperationKind.GRAPH_NODE
         line = case.line(later)
         sure = overlap_is_sure(case.fact)

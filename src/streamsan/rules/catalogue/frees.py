@@ -27,6 +27,8 @@ class DoubleFree(Rule):
         RuleCode.GRAPH_MEMORY_UNORDERED,
         RuleCode.BLOCKING_FREE,
     )
+    outranks_for_memory = (RuleCode.LEAK,)
+    """who gives one of several pieces of memory back twice has often forgotten another one"""
 
     def wording(self, case: Case) -> Wording:
         again, before = case.operation, case.first(RelatedRole.FREE)

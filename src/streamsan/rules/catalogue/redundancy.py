@@ -9,7 +9,7 @@ from streamsan.rules.case import RECORDING, Case
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.python_calls import is_in_python, line_waits, named_wait, python_call, python_wait
 from streamsan.rules.rule import CostRule, Wording
-from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
+from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode, StreamKind
 
 
 class RedundantSync(CostRule):
@@ -70,7 +70,7 @@ class RedundantSync(CostRule):
         return Wording(
             message=message,
             related=(*earlier, case.related(RelatedRole.SYNC, wait, here)),
-            contract=case.contract("no_consumer" if no_consumer else "dominated"),
+            contract=case.contract("no_consumer" if no_consumer else _promise(case)),
             observed=case.observed("redundant"),
             fix=case.phrase("out_of_wait_list", later=f"line {line}" if line else call)
             if _in_wait_list(case)
@@ -118,6 +118,15 @@ def _in_wait_list(case: Case) -> bool:
     """Tell whether the wait is an entry of a command's wait list, no call of its own."""
     waits = case.operation.kind is OperationKind.STREAM_WAIT_EVENT
     return waits and "out_of_wait_list" in case.platform.rule_texts.get("phrase", {})
+
+
+def _promise(case: Case) -> str:
+    """Return which promise makes the wait superfluous: by what the waiter is, where the platform tells these apart."""
+    wait = case.operation
+    by_queue = wait.kind is OperationKind.STREAM_WAIT_EVENT
+    name = "out_of_order" if by_queue and wait.stream_kind is StreamKind.OUT_OF_ORDER else "dominated"
+    name = name if by_queue else "host_dominated"
+    return name if case.contract(name) is not None else "dominated"
 
 
 def _earlier(case: Case, operation: Operation) -> str:
