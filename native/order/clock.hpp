@@ -1,5 +1,6 @@
 // Vector clocks with four relations side by side.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -87,6 +88,13 @@ public:
             const Lanes theirs = other.entries_[i].lanes;
             const Lanes older = theirs < entries_[i].lanes;
             entries_[i].lanes = (theirs & older) | (entries_[i].lanes & ~older);
+        }
+    }
+
+    /// Knows by contract no more than `other` does, but of the timeline `own`.
+    void keep_promised(const Clock& other, std::uint32_t own) {
+        for (std::uint32_t i = 0; i < slots(); ++i) {
+            if (i != own) entries_[i].lanes[contract] = std::min(entries_[i].lanes[contract], other.at(i)[contract]);
         }
     }
 

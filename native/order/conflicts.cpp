@@ -244,6 +244,8 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
         may_conflict_unseen(allocation, later, earlier))
         found = Conflict::possible;
     if (found == Conflict::absent) return;
+    // Commands of OpenCL use pageable memory themselves until they are complete: nothing is staged.
+    if (process.has_opencl && pageable(allocation.kind)) found = conflict_of(later, earlier);
     if (by_copy && found != Conflict::sure) return;
     Fact fact = conflict_fact(allocation, found, later, earlier);
     add_doubts(fact, process, order, &stream, earlier.operation);

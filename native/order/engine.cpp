@@ -13,6 +13,7 @@ bool is_continuation(std::uint8_t kind) { return kind >= first_continuation_kind
 
 /// Of a further reference: the access may not happen. A recorder says CONDITIONAL of words that may be leftovers of the
 /// stack.
+constexpr std::uint8_t host_side_bit = bit(SlotFlag::HOST_SIDE);
 constexpr std::uint8_t doubtful_bits = bit(SlotFlag::ASSUMED) | bit(SlotFlag::CONDITIONAL);
 
 /// Of a further reference. In a slot of its own the bit is that of a call that never returned.
@@ -154,6 +155,7 @@ std::int64_t Engine::process_of(std::uint16_t thread) const {
 
 void Engine::gather_references(const Slot& slot, const unsigned char* continuations, std::size_t count) {
     references_.clear();
+    host_sides_.clear();
     polls_ = false;
     if (slot.address != 0 && names_memory(static_cast<OperationKind>(slot.kind))) {
         const bool value = slot.kind == static_cast<std::uint8_t>(OperationKind::STREAM_MEMORY_OP);
@@ -163,6 +165,7 @@ void Engine::gather_references(const Slot& slot, const unsigned char* continuati
                                static_cast<std::uint8_t>(slot.flags & reference_bits)});
         polls_ = references_.back().polls();
     }
+    const bool copies = slot.kind == static_cast<std::uint8_t>(OperationKind::COPY);
     bool any_rows = false;
     bool any_bounds = (slot.size & bounded_bit) != 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -173,9 +176,13 @@ void Engine::gather_references(const Slot& slot, const unsigned char* continuati
             continue;
         }
         if (more.count == 0 || more.count > 2) ++problems_;
-        const auto add = [this, &any_bounds](std::uint64_t address, std::uint64_t size, std::uint32_t generation,
-                                             std::uint8_t bits) {
+        const auto add = [this, copies, &any_bounds](std::uint64_t address, std::uint64_t size,
+                                                     std::uint32_t generation, std::uint8_t bits) {
             if (address == 0) return;
+            if ((bits & host_side_bit) != 0 && copies) {
+                host_sides_.push_back({address, size, 0, static_cast<AccessMode>(bits & mode_bits), false, 0});
+                return;
+            }
             any_bounds |= (size & bounded_bit) != 0;
             references_.push_back({address, size, generation, static_cast<AccessMode>(bits & mode_bits),
                                    (bits & doubtful_bits) != 0, static_cast<std::uint8_t>(bits & reference_bits),
@@ -388,6 +395,7 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case CONTEXT_CREATE: {
             const auto sort = static_cast<ContextKind>(slot.detail);
             const bool known = sort == ContextKind::CREATED || sort == ContextKind::CL;
+            process.has_opencl |= sort == ContextKind::CL;
             contexts_.create(process, slot.object, known ? sort : ContextKind::PRIMARY, operation);
             return;
         }
@@ -417,11 +425,7 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case EVENT_QUERY: event_wait(slot, thread, process, operation, true); return;
         case EVENT_ELAPSED: event_elapsed(slot, thread, process, operation); return;
         case HANDLE_USE: handle_use(slot, thread, process, operation); return;
-        case HANDLE_CREATE:
-            handles_.create(process, static_cast<HandleKind>(slot.detail), slot.object, operation);
-            process.open_objects += is_opencl_object(static_cast<HandleKind>(slot.detail)) ? 1 : 0;
-            if (slot.detail == static_cast<std::uint8_t>(HandleKind::GRAPH)) process.allocations.keep_previous();
-            return;
+        case HANDLE_CREATE: handle_create(slot, process, operation); return;
         case HANDLE_DESTROY: handle_destroy(slot, process, operation); return;
         case ALLOC: allocate(slot, thread, process, operation); return;
         case POINTER_LOST: pointer_lost(slot, process, operation); return;

@@ -270,6 +270,8 @@ private:
         waits_.add(wait, needed || crowded_, record);
     }
     void host_release(const Slot& slot, Thread& thread, const Process& process);
+    /// A thread runs a callback's body from now on.
+    static void begin_body(Thread& thread, std::uint64_t key, const Clock& before);
     void host_acquire(const Slot& slot, Thread& thread, Process& process);
     /// A sync key's name: processes that were recorded count theirs each for itself.
     [[nodiscard]] std::uint64_t key_name(const Process& process, std::uint64_t key) const {
@@ -313,6 +315,8 @@ private:
 
     // work.cpp: device work and host accesses
     void work(const Slot& slot, Thread& thread, Process& process, Operation& operation);
+    /// Host memory that nobody told of: two copies that nothing orders must not meet there.
+    void judge_host_sides(Process& process, const Timeline& host, const Timeline& own, const Placed& copy);
     /// Under its sync key a host function's body knows what the stream has done before, and those it tells believe it
     /// over.
     void reach_function(std::uint64_t key, Timeline& stream);
@@ -404,6 +408,9 @@ private:
     void close_context(const Thread& thread, const Process& process, std::uint32_t index, const Operation& operation);
     void end_memory(Process& process, std::uint32_t context, const Placed& by_host);
     void handle_use(const Slot& slot, Thread& thread, Process& process, Operation& operation);
+    /// How many of OpenCL's objects hold a context; none: of those whose context is not known.
+    [[nodiscard]] std::uint64_t& open_objects(Process& process, std::uint32_t context);
+    void handle_create(const Slot& slot, Process& process, const Operation& operation);
     void handle_destroy(const Slot& slot, Process& process, const Operation& operation);
     /// A call that failed: only what its handles are is judged.
     void judge_stale(const Slot& slot, Thread& thread, Process& process, Operation& operation);
@@ -502,8 +509,9 @@ private:
     SyncKeys keys_;
     ImplicitWaits implicit_waits_;
     std::vector<Reference> references_;
-    bool brings_held_ = false;  ///< a user event was set: slots that waited for it come now
-    bool polls_ = false;        ///< one of the references says so
+    std::vector<Reference> host_sides_;  ///< of a copy: host memory that the trace knows nothing else of
+    bool brings_held_ = false;           ///< a user event was set: slots that waited for it come now
+    bool polls_ = false;                 ///< one of the references says so
     RowTable row_table_;
     Churn churn_;
     Waits waits_;

@@ -10,7 +10,7 @@ std::uint32_t Engine::new_exec(const Slot& slot, Process& process, const Operati
 
 void Engine::graph_instantiate(const Slot& slot, Thread& thread, Process& process, const Operation& operation) {
     if (slot.address != 0) handles_.admit(process, HandleKind::GRAPH, slot.address, operation);
-    handles_.create(process, HandleKind::GRAPH_EXEC, slot.object, operation);
+    handles_.create(process, HandleKind::GRAPH_EXEC, slot.object, none, operation);
     const std::uint32_t index = new_exec(slot, process, operation);
     GraphExec& exec = graphs_[index];
     exec.graph = slot.address;

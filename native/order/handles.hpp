@@ -20,8 +20,14 @@ public:
     explicit Handles(Facts& facts) : facts_(facts) {}
 
     /// The object exists from now on.
-    void create(Process& process, HandleKind kind, std::uint64_t object, const Operation& operation) {
-        at(process, kind, object) = {true, kind, operation, {}};
+    void create(Process& process, HandleKind kind, std::uint64_t object, std::uint32_t context,
+                const Operation& operation) {
+        at(process, kind, object) = {true, kind, context, operation, {}};
+    }
+    /// The context that an object was made in; none: not known.
+    [[nodiscard]] std::uint32_t context_of(const Process& process, HandleKind kind, std::uint64_t object) const {
+        const Handle* const handle = find(process, kind, object);
+        return handle == nullptr ? none : handle->context;
     }
     void destroy(Process& process, HandleKind kind, std::uint64_t object, const Operation& operation) {
         Handle& handle = at(process, kind, object);
@@ -57,6 +63,7 @@ private:
     struct Handle {
         bool alive = true;
         HandleKind kind{};
+        std::uint32_t context = none;
         Operation made;  ///< no kind: it was made before the trace
         Operation destroyed;
     };

@@ -54,7 +54,11 @@ void Engine::close_context(const Thread& thread, const Process& process, std::ui
     context.closed = true;
     context.ended = operation;
     // Whatever holds the context keeps it; else it is deleted, and commands may be ended (4.4).
-    if (!context.streams.empty() || process.open_objects != 0) return;
+    if (!context.streams.empty() || context.open_objects != 0 || process.open_objects != 0) return;
+    bool held = false;
+    events_.each_alive(
+        [&](const Event& event) { held |= event.source != none && streams_[event.source]->context == index; });
+    if (held) return;
     const Clock& known = timeline(thread).clock;
     Fact fact(RuleCode::RESET_RACES_WORK, FactVariant::PENDING_WORK, operation);
     fact.assumed = operation.assumed();
@@ -97,11 +101,27 @@ void Engine::handle_use(const Slot& slot, Thread& thread, Process& process, Oper
     }
 }
 
+std::uint64_t& Engine::open_objects(Process& process, std::uint32_t context) {
+    return context == none ? process.open_objects : contexts_[context].open_objects;
+}
+
+void Engine::handle_create(const Slot& slot, Process& process, const Operation& operation) {
+    const auto kind = static_cast<HandleKind>(slot.detail);
+    const bool holds = is_opencl_object(kind);
+    const std::uint32_t context = holds ? process.contexts.find(slot.address) : none;
+    handles_.create(process, kind, slot.object, context, operation);
+    if (holds) ++open_objects(process, context);
+    if (kind == HandleKind::GRAPH) process.allocations.keep_previous();
+}
+
 void Engine::handle_destroy(const Slot& slot, Process& process, const Operation& operation) {
     const auto kind = static_cast<HandleKind>(slot.detail);
     if (!handles_.admit(process, kind, slot.object, operation)) return;
     if (kind == HandleKind::GRAPH_EXEC) exec_destroyed(slot, process, operation);
-    if (is_opencl_object(kind) && process.open_objects > 0) --process.open_objects;
+    if (is_opencl_object(kind)) {
+        std::uint64_t& open = open_objects(process, handles_.context_of(process, kind, slot.object));
+        if (open > 0) --open;
+    }
     handles_.destroy(process, kind, slot.object, operation);
 }
 

@@ -99,7 +99,9 @@ void Engine::finish_uses(Timeline& host, const Process& process, const Allocatio
 
 void Engine::tell_of_end(std::uint64_t key, const Timeline& host, const Process& process,
                          const Allocation& allocation) {
-    Clock& clock = keys_.at(key).clock;
+    SyncKey& told = keys_.at(key);
+    told.of_callback = true;
+    Clock& clock = told.clock;
     clock.join(host.clock, contract_edge);
     graphs_.each_pending(process, allocation, [&](const Placed& use, const Part&) {
         clock.learn(use.epoch, edges_.in(EdgeKind::use_to_callback, contract_edge));

@@ -56,8 +56,11 @@ void Engine::allocate(const Slot& slot, Thread& thread, Process& process, Operat
     }
     Epoch made_at;
     const bool of_opencl = kind == MemoryKind::CL_BUFFER || kind == MemoryKind::SVM;
-    process.open_objects += kind == MemoryKind::CL_BUFFER && !assumed ? 1 : 0;
     std::uint32_t context = pageable(kind) || of_opencl || assumed ? none : contexts_.current(thread, process);
+    if (kind == MemoryKind::CL_BUFFER && !assumed) {
+        if (references_.size() > 1) context = process.contexts.find(references_[1].address);
+        ++open_objects(process, context);
+    }
     if (kind == MemoryKind::STREAM_ORDERED && !assumed && !restated) {
         Stream* const named = place(slot, thread, process, operation);
         if (named == nullptr) return;
@@ -117,7 +120,10 @@ void Engine::release(const Slot& slot, Thread& thread, Process& process, Operati
     }
     judge_owner(thread, process, process.allocations[index], family, operation);
     if (family == FreeClass::CL_RELEASE) {
-        if (process.open_objects > 0) --process.open_objects;
+        const Allocation& released = process.allocations[index];
+        const bool of_context = released.kind == MemoryKind::CL_BUFFER;  // others lie over the host's
+        std::uint64_t& open = open_objects(process, of_context ? released.context : none);
+        if (open > 0) --open;
         if (slot.size != 0)
             tell_of_end(key_name(process, slot.size), timeline(thread), process, process.allocations[index]);
     }

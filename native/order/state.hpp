@@ -9,6 +9,7 @@
 #include "failures.hpp"
 #include "flat_map.hpp"
 #include "held_commands.hpp"
+#include "host_sides.hpp"
 #include "mapped_regions.hpp"
 #include "operation.hpp"
 
@@ -16,6 +17,12 @@ namespace streamsan::order {
 
 constexpr std::uint64_t legacy_handle = handle::legacy_default_stream;
 constexpr std::uint64_t per_thread_handle = handle::per_thread_default_stream;
+
+/// The body of a callback that a thread runs.
+struct CallbackBody {
+    std::uint64_t key;
+    Clock before;  ///< what the thread knew when it began
+};
 
 struct Thread {
     std::uint32_t timeline = none;
@@ -39,8 +46,9 @@ struct Thread {
     bool branch_open = false;        ///< ... of the command whose wait list it is in the middle of
     Operation callback;              ///< what registered the callback whose body it runs; no sequence: none
     std::uint64_t callback_key = 0;
-    std::uint32_t building = none;    ///< executable graph whose body it is in the middle of
-    std::uint64_t building_left = 0;  ///< parts of that body to come
+    std::vector<CallbackBody> callback_bodies;  ///< the latest last
+    std::uint32_t building = none;              ///< executable graph whose body it is in the middle of
+    std::uint64_t building_left = 0;            ///< parts of that body to come
     std::size_t building_references = 0;
     Operation released;  ///< a block of a pool, by its latest call but for events; sequence 0: none
 };
@@ -76,6 +84,7 @@ struct Context {
     std::vector<std::uint32_t> unjoined;  ///< blocking streams with operations that the legacy stream has not joined
     Clock unjoined_destroyed;             ///< the same, of streams that were destroyed meanwhile
     Clock destroyed;                      ///< what destroyed streams knew
+    std::uint64_t open_objects = 0;       ///< of OpenCL: memory objects, kernels, ... that live, and hold it
     std::vector<Leftover> leftovers;
     std::vector<FormerUse> former_uses;
 };
@@ -207,7 +216,9 @@ struct Process {
     std::size_t unset_user_events = 0;
     HeldCommands held;  ///< what waits for one of them
     MappedRegions mapped;
-    std::uint64_t open_objects = 0;  ///< memory objects, events, kernels, ... of OpenCL that live
+    HostSides host_sides;
+    bool has_opencl = false;         ///< a context of OpenCL was made
+    std::uint64_t open_objects = 0;  ///< the same of which the context is not known
     bool value_ordered = false;      ///< values in memory order work in ways nobody sees
 };
 

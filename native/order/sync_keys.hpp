@@ -12,8 +12,9 @@ namespace streamsan::order {
 /// What was released under a key.
 struct SyncKey {
     Clock clock;
-    Operation callback;  ///< what registered the callback whose body runs under it; no sequence: none
-    Epoch function;      ///< the host function whose body runs under it; tick 0: none
+    Operation callback;        ///< what registered the callback whose body runs under it; no sequence: none
+    bool of_callback = false;  ///< a runtime calls the body that runs under it, on any thread
+    Epoch function;            ///< the host function whose body runs under it; tick 0: none
 };
 
 /// The keys in use. They have no end of life: old ones are folded into one clock.

@@ -227,11 +227,13 @@ void Engine::event_callback(const Slot& slot, Thread& thread, Process& process, 
     SyncKey& key = keys_.at(key_name(process, slot.address));
     const Lanes relations = edges_.in(EdgeKind::command_to_callback, contract_edge);
     key.clock.join(host.clock, contract_edge);
-    if (event->recorded) {
+    // Of a command that has only begun nothing is known to be complete.
+    if (event->recorded && static_cast<CallbackTime>(slot.detail) == CallbackTime::COMPLETE) {
         key.clock.join(event->clock, relations);
         key.clock.learn(event->at, relations);
     }
     key.callback = operation;
+    key.of_callback = true;
 }
 
 void Engine::judge_callback(const Slot& slot, const Thread& thread, const Operation& operation) {

@@ -279,11 +279,24 @@ void Engine::host_release(const Slot& slot, Thread& thread, const Process& proce
     if (thread.body_key == slot.object) thread.body = {};
     if (thread.callback_key == slot.object) thread.callback = {};
     keys_.at(key_name(process, slot.object)).clock.join(host.clock, mask_of(slot.detail));
+    if (!thread.callback_bodies.empty() && thread.callback_bodies.back().key == slot.object) [[unlikely]] {
+        // A runtime may call it on the program's own thread, within any call: only this run promises that.
+        host.clock.keep_promised(thread.callback_bodies.back().before, host.slot);
+        ++host.version;
+        thread.callback_bodies.pop_back();
+    }
+}
+
+void Engine::begin_body(Thread& thread, std::uint64_t key, const Clock& before) {
+    constexpr std::size_t deepest = 16;
+    if (thread.callback_bodies.size() >= deepest) thread.callback_bodies.erase(thread.callback_bodies.begin());
+    thread.callback_bodies.push_back({key, before});
 }
 
 void Engine::host_acquire(const Slot& slot, Thread& thread, Process& process) {
     Timeline& host = timeline(thread);
     if (const SyncKey* key = keys_.find(key_name(process, slot.object)); key != nullptr) {
+        if (key->of_callback) begin_body(thread, slot.object, host.clock);
         host.learn(key->clock, edges_.in(EdgeKind::release, mask_of(slot.detail)));
         if (key->callback.sequence != 0) {
             thread.callback = key->callback;

@@ -92,6 +92,8 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
         const bool staged = wait == WaitClass::BEFORE && of_pageable_memory(reference);
         use(process, thread, staged ? nullptr : &stream, own, reference, placed, settled);
     }
+    if (!host_sides_.empty()) [[unlikely]]
+        judge_host_sides(process, timeline(thread), own, placed);
     if (waits_as_observed) {
         observe_copy(thread, stream, placed);
         // Whether the copy has written is the very question of who reads pageable memory behind it (SS108): the host
@@ -123,6 +125,28 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     leave(stream);
     if (wait == WaitClass::COMPLETE) wait_for_stream(host, stream, process);
     if (wait == WaitClass::COMPLETE || wait == WaitClass::BEFORE) process.unknown_awaited = process.unknown_work;
+}
+
+void Engine::judge_host_sides(Process& process, const Timeline& host, const Timeline& own, const Placed& copy) {
+    for (const Reference& side : host_sides_) {
+        if (side.size == 0 || side.address > UINT64_MAX - side.size) continue;
+        const std::uint64_t end = side.address + side.size;
+        const Operation later = copy.operation.as_use(side.mode, bit(SlotFlag::TOUCHES));
+        for (const HostSide& each : process.host_sides.list()) {
+            const Operation& earlier = each.copy.operation;
+            if (each.end <= side.address || end <= each.begin || (later.reads_only() && earlier.reads_only())) continue;
+            if (earlier.sequence == later.sequence || verdict(own.clock, each.copy.epoch) != Verdict::unordered)
+                continue;
+            Fact fact(RuleCode::UNORDERED_CONFLICT,
+                      later.writes() && earlier.writes() ? FactVariant::CONFLICT_WRITE_WRITE
+                                                         : FactVariant::CONFLICT_READ_WRITE,
+                      later);
+            fact.with(RelatedRole::USE, earlier);
+            fact.assumed = later.assumed() || earlier.assumed();
+            report(fact);
+        }
+        process.host_sides.add({side.address, end, {later, copy.epoch}}, host.clock);
+    }
 }
 
 void Engine::reach_function(std::uint64_t key, Timeline& stream) {

@@ -7,6 +7,7 @@ from order_program import OPAQUE, Program
 from streamsan.trace import Reference, Site, TraceBuilder
 from streamsan.vocabulary import (
     AccessMode,
+    CallbackTime,
     ContextKind,
     EdgeClass,
     EventKind,
@@ -14,6 +15,7 @@ from streamsan.vocabulary import (
     HandleKind,
     MarkerKind,
     MemoryKind,
+    SlotFlag,
     StreamKind,
     WaitClass,
 )
@@ -45,8 +47,18 @@ class OpenCL(Program):
         api = "clCreateCommandQueueWithProperties"
         return self.op(Kind.STREAM_CREATE, api=api, object=handle, address=CONTEXT, detail=kind, **fields)  # type: ignore[arg-type]
 
-    def buffer(self, address: int, size: int = SIZE, **fields: object) -> int:
-        return self.alloc(address, MemoryKind.CL_BUFFER, api="clCreateBuffer", bytes=size, **fields)
+    def buffer(self, address: int, size: int = SIZE, *, made_in: int = 0, **fields: object) -> int:
+        """`made_in`: the context, 0 where that is not known."""
+        api = "clCreateBuffer"
+        if not made_in:
+            return self.alloc(address, MemoryKind.CL_BUFFER, api=api, bytes=size, **fields)
+        self.line += 1
+        site = self.builder.site(Site("program", self.line))
+        references = [Reference(address, size), Reference(made_in)]
+        self.builder.append(
+            Kind.ALLOC, thread=0, api=api, site=site, detail=MemoryKind.CL_BUFFER, references=references
+        )
+        return self.line
 
     def svm(self, address: int, size: int = SIZE) -> int:
         return self.alloc(address, MemoryKind.SVM, api="clSVMAlloc", bytes=size)
@@ -89,13 +101,18 @@ class OpenCL(Program):
         event: int = 0,
         thread: int = 0,
         host: int = 0,
+        unnamed: int = 0,
         size: int = SIZE,
     ) -> int:
-        """A read or write of a buffer: `mode` is what it does to the buffer."""
+        """A read or write of a buffer: `mode` is what it does to the buffer.
+
+        `host` is memory that the trace knows, `unnamed` is none that it does.
+        """
         api = "clEnqueueWriteBuffer" if mode is WRITE else "clEnqueueReadBuffer"
         self._waits(queue, after, api, thread)
         other = READ if mode is WRITE else WRITE
         sides = [Reference(memory, size, 0, mode), Reference(host, size if host else 0, 0, other)]
+        aside = [Reference(unnamed, size, 0, other, SlotFlag.HOST_SIDE)] if unnamed else []
         self.line += 1
         self.builder.append(
             Kind.COPY,
@@ -104,7 +121,7 @@ class OpenCL(Program):
             site=self.builder.site(Site("program", self.line)),
             stream=queue,
             detail=WaitClass.COMPLETE if blocking else WaitClass.NONE,
-            references=sides if mode is WRITE else sides[::-1],
+            references=[*(sides if mode is WRITE else sides[::-1]), *aside],
         )
         line = self.line
         self._event(event, queue, api, thread)
@@ -185,8 +202,8 @@ class OpenCL(Program):
     def is_complete(self, event: int) -> int:
         return self.op(Kind.EVENT_QUERY, api="clGetEventInfo", object=event, detail=EdgeClass.OBSERVED)
 
-    def callback(self, event: int, key: int) -> int:
-        return self.op(Kind.EVENT_CALLBACK, api="clSetEventCallback", object=event, address=key)
+    def callback(self, event: int, key: int, time: CallbackTime = CallbackTime.COMPLETE) -> int:
+        return self.op(Kind.EVENT_CALLBACK, api="clSetEventCallback", object=event, address=key, detail=time)
 
     def body_begins(self, key: int, thread: int = 1) -> None:
         self.op(Kind.HOST_ACQUIRE, api="", object=key, detail=EdgeClass.CONTRACT, thread=thread)

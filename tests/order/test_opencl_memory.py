@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from opencl_program import CONTEXT, READ, WRITE, OpenCL
+from opencl_program import CONTEXT, READ, SIZE, WRITE, OpenCL
 
 from streamsan.order.engine import analyse
 from streamsan.order.recordings import NO_HOST_USES, NOT_SEEN, recording_remarks
-from streamsan.vocabulary import AccessMode, EdgeClass, FreeClass, HandleKind, MarkerKind, MemoryKind, RelatedRole
+from streamsan.vocabulary import (
+    AccessMode,
+    ContextKind,
+    EdgeClass,
+    FreeClass,
+    HandleKind,
+    MarkerKind,
+    MemoryKind,
+    RelatedRole,
+)
 from streamsan.vocabulary import OperationKind as Kind
 
 Q, R = 1000, 1001
@@ -312,6 +321,59 @@ def test_a_destructor_callback_frees_the_host_memory() -> None:
     assert program.said() == []
 
 
+# -- host memory that only copies name ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("queues", ["two queues", "one out-of-order queue"])
+@pytest.mark.parametrize("second", [READ, WRITE])
+def test_two_copies_meet_in_host_memory(queues: str, second: AccessMode) -> None:
+    program = OpenCL(Q, R) if queues == "two queues" else OpenCL(out_of_order=(Q,))
+    program.buffer(A)
+    program.buffer(B)
+    program.transfer(Q, A, READ, unnamed=H)
+    queue = R if queues == "two queues" else Q
+    later = program.transfer(queue, B, second, unnamed=H + SIZE - 1)
+    variant = "CONFLICT_WRITE_WRITE" if second is READ else "CONFLICT_READ_WRITE"
+    assert program.said() == [(109, variant, later)]
+    (fact,) = program.facts(109)
+    assert not fact.assumed
+
+
+@pytest.mark.parametrize("why", ["in order", "beside", "both read", "awaited", "wait list", "blocking", "callback"])
+def test_two_copies_do_not_meet_in_host_memory(why: str) -> None:
+    program = OpenCL(Q, R, threads=2)
+    program.buffer(A)
+    program.buffer(B)
+    mode = WRITE if why == "both read" else READ
+    program.transfer(Q, A, mode, unnamed=H, event=E, blocking=why == "blocking")
+    if why == "awaited":
+        program.finish(Q)
+    if why == "callback":
+        program.callback(E, 70)
+        program.body_begins(70)
+    program.transfer(
+        Q if why == "in order" else R,
+        B,
+        mode,
+        unnamed=H + SIZE if why == "beside" else H,
+        after=(E,) if why == "wait list" else (),
+        thread=1 if why == "callback" else 0,
+    )
+    assert program.said() == []
+
+
+def test_two_copies_meet_in_host_memory_that_the_trace_knows() -> None:
+    program = OpenCL(Q, R)
+    program.alloc(H, MemoryKind.HOST_HEAP)
+    program.buffer(A)
+    program.buffer(B)
+    program.transfer(Q, A, READ, host=H)
+    later = program.transfer(R, B, READ, host=H)
+    assert program.said() == [(109, "CONFLICT_WRITE_WRITE", later)]
+    (fact,) = program.facts(109)
+    assert not fact.assumed
+
+
 # -- objects --------------------------------------------------------------------------------------
 
 
@@ -363,6 +425,36 @@ def test_a_context_is_released_as_it_should_be(why: str) -> None:
         program.release(A)
     if why != "held by a queue":
         program.op(Kind.STREAM_DESTROY, api="clReleaseCommandQueue", object=Q)
+    program.op(Kind.CONTEXT_DESTROY, api="clReleaseContext", object=CONTEXT)
+    assert program.said() == []
+
+
+OTHER = CONTEXT + 1
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_what_another_context_holds_keeps_no_context(held: bool) -> None:
+    program = OpenCL(Q)
+    program.context(OTHER, ContextKind.CL)
+    program.buffer(B, made_in=CONTEXT if held else OTHER)
+    sort = HandleKind.KERNEL
+    program.handle(Kind.HANDLE_CREATE, 0x71, sort, api="clCreateKernel", address=CONTEXT if held else OTHER)
+    program.buffer(A, made_in=CONTEXT)
+    program.handle(Kind.HANDLE_CREATE, 0x72, sort, api="clCreateKernel", address=CONTEXT)
+    program.kernel(Q, A)
+    program.release(A)
+    program.handle(Kind.HANDLE_DESTROY, 0x72, sort, api="clReleaseKernel")
+    program.op(Kind.STREAM_DESTROY, api="clReleaseCommandQueue", object=Q)
+    end = program.op(Kind.CONTEXT_DESTROY, api="clReleaseContext", object=CONTEXT)
+    assert program.said() == ([] if held else [(106, "PENDING_WORK", end)])
+
+
+def test_an_event_holds_its_context() -> None:
+    program = OpenCL(Q)
+    program.buffer(A)
+    program.kernel(Q, A, event=E)
+    program.release(A)
+    program.op(Kind.STREAM_DESTROY, api="clReleaseCommandQueue", object=Q)
     program.op(Kind.CONTEXT_DESTROY, api="clReleaseContext", object=CONTEXT)
     assert program.said() == []
 

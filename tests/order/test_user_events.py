@@ -6,6 +6,7 @@ import pytest
 from opencl_program import READ, WRITE, OpenCL
 
 from streamsan.vocabulary import (
+    CallbackTime,
     CallClass,
     EdgeClass,
     FreeClass,
@@ -220,6 +221,17 @@ def test_a_callback_is_after_its_command() -> None:
     assert program.said() == []
 
 
+def test_a_callback_of_a_command_that_begins_is_before_its_end() -> None:
+    program = OpenCL(Q, threads=2)
+    program.svm(H)
+    program.kernel(Q, H, event=E)
+    program.callback(E, KEY, CallbackTime.EARLIER)
+    program.body_begins(KEY)
+    freed = program.free(H, FreeClass.CL_SVM, thread=1, api="clSVMFree")
+    program.body_ends(KEY)
+    assert program.said() == [(102, "FREE_SVM", freed)]
+
+
 def test_a_callback_is_not_after_other_commands() -> None:
     program = OpenCL(out_of_order=(Q,), threads=2)
     program.svm(H)
@@ -230,6 +242,34 @@ def test_a_callback_is_not_after_other_commands() -> None:
     freed = program.free(H, FreeClass.CL_SVM, thread=1, api="clSVMFree")
     program.body_ends(KEY)
     assert program.said() == [(102, "FREE_SVM", freed)]
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_callback_that_has_run_on_the_programs_thread_promises_nothing(within: bool) -> None:
+    """A runtime may call it within any call, or on a thread of its own: what comes later still has to wait."""
+    program = OpenCL(Q, R)
+    program.buffer(A)
+    program.kernel(Q, A, mode=WRITE, event=E)
+    program.callback(E, KEY)
+    program.body_begins(KEY, thread=0)
+    if within:
+        program.kernel(R, A, mode=WRITE)
+    program.body_ends(KEY, thread=0)
+    program.kernel(R, A, mode=WRITE, after=(E,))
+    assert len(program.facts(504)) == within  # R is in order: its kernel of the body was after the event
+    assert program.said() == []
+
+
+def test_a_wait_that_a_callback_has_nothing_to_do_with_is_redundant() -> None:
+    program = OpenCL(Q, R)
+    program.buffer(A)
+    program.kernel(Q, A, mode=WRITE, event=E)
+    program.callback(E, KEY)
+    program.wait_for(E)
+    program.body_begins(KEY, thread=0)
+    program.body_ends(KEY, thread=0)
+    program.kernel(R, A, mode=WRITE, after=(E,))
+    assert len(program.facts(504)) == 1
 
 
 def test_nothing_waits_for_a_callback() -> None:

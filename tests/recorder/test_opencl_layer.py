@@ -78,10 +78,14 @@ def told_by_name(trace: Trace) -> dict[str, list[str]]:
 
 _IN_ORDER = ["HANDLE_USE", "LAUNCH OPAQUE 0", "COPY WRITE 512 READ 512", "MEMSET WRITE 512"]
 _AS_ONE = ["HANDLE_USE", "LAUNCH OPAQUE 0 WRITE 512 READ 512 WRITE 512"]
+_SHARED = ["HANDLE_USE", "COPY WRITE 1024 READ 1024", "MEMSET WRITE 512"]
 _EVENT = ["EVENT_CREATE", "EVENT_RECORD"]
 TOLD = {
-    "clEnqueueCommandBufferKHR": [*_IN_ORDER, *_EVENT, *_IN_ORDER, *_AS_ONE, *_EVENT, *_AS_ONE],
-    "clReleaseCommandBufferKHR": ["HANDLE_DESTROY"] * 3 + ["FREE OPAQUE 0", "HANDLE_DESTROY"],
+    "clEnqueueCommandBufferKHR": [*_IN_ORDER, *_EVENT, *_IN_ORDER, *_AS_ONE, *_EVENT, *_AS_ONE, *_SHARED],
+    "clReleaseCommandBufferKHR": ["HANDLE_DESTROY"] * 3 + ["FREE OPAQUE 0", "HANDLE_DESTROY"] + ["HANDLE_DESTROY"] * 2,
+    "clSVMAllocWithPropertiesKHR": ["ALLOC OPAQUE 4096"],
+    "clSVMFreeWithPropertiesKHR": ["FREE OPAQUE 0"],
+    "clEnqueueTask": ["LAUNCH", "LAUNCH OPAQUE 0", "LAUNCH"],
     "clEnqueueReadBuffer": ["COPY"],
     "clEnqueueAcquireGLObjects": ["PREFETCH READ_WRITE 4096"],
     "clEnqueueSignalSemaphoresKHR": ["QUEUE_MARKER", "EVENT_RECORD"],

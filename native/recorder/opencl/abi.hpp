@@ -31,6 +31,7 @@ constexpr std::uint32_t CL_MEM_SIZE = 0x1102;
 constexpr std::uint32_t CL_MEM_ASSOCIATED_MEMOBJECT = 0x1107;
 constexpr std::uint32_t CL_MEM_OFFSET = 0x1108;
 constexpr std::uint32_t CL_MEM_TYPE = 0x1100;
+constexpr std::uint32_t CL_MEM_DEVICE_ADDRESS_EXT = 0x5001;
 constexpr std::uint32_t CL_MEM_OBJECT_BUFFER = 0x10f0;
 constexpr std::uint32_t CL_MEM_OBJECT_IMAGE1D_ARRAY = 0x10f5;
 constexpr std::uint32_t CL_MEM_OBJECT_PIPE = 0x10f7;
@@ -63,6 +64,8 @@ constexpr std::uint32_t CL_KERNEL_ARG_ACCESS_READ_WRITE = 0x11a2;
 constexpr Word CL_KERNEL_ARG_TYPE_CONST = 1;
 constexpr std::uint32_t CL_KERNEL_EXEC_INFO_SVM_PTRS = 0x11b6;
 constexpr std::uint32_t CL_KERNEL_EXEC_INFO_SVM_PTRS_ARM = 0x40b8;
+constexpr std::uint32_t CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL = 0x4203;
+constexpr std::uint32_t CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT = 0x5002;
 constexpr std::uint32_t CL_PROGRAM_NUM_KERNELS = 0x1167;
 
 constexpr Word CL_SEMAPHORE_TYPE_KHR = 0x203d;

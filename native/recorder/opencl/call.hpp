@@ -83,6 +83,7 @@ void register_transfers(HandlerTable& table);
 void register_images(HandlerTable& table);
 void register_maps(HandlerTable& table);
 void register_svm(HandlerTable& table);
+void register_device_addresses(HandlerTable& table);
 void register_command_buffers(HandlerTable& table);
 void register_semaphores(HandlerTable& table);
 
@@ -97,6 +98,8 @@ Slot* write_before(Call&, OperationKind, Detail, Word stream, Word object, const
 /// Writes a whole operation after the call, with its status.
 Slot* write_returned(Call&, OperationKind, Detail, Word stream, Word object, const Reference* references = nullptr,
                      std::size_t count = 0);
+/// Writes that a call has made an object in a context; 0: that is not known.
+void write_handle(Call&, HandleKind, Word handle, Word context);
 /// Completes what was written at entry; `renumber` for calls that wait.
 void complete(Call&, bool renumber = false);
 

@@ -23,12 +23,12 @@ void on_destruction(void* object, void* data) { run(data, object); }
 
 void set_event_callback(Call& call) {
     using namespace parameter::clSetEventCallback;
-    // Of a command that has only begun nothing is known to be complete.
-    if (call[pfn_notify] == 0 || static_cast<std::int32_t>(call[command_exec_callback_type]) != abi::CL_COMPLETE)
-        return;
+    if (call[pfn_notify] == 0) return;
+    const bool complete = static_cast<std::int32_t>(call[command_exec_callback_type]) == abi::CL_COMPLETE;
     const Word key = new_key();
     const Reference body{key, 0, 0};
-    write_entered(call, OperationKind::EVENT_CALLBACK, 0, 0, call[event], &body, 1);
+    write_entered(call, OperationKind::EVENT_CALLBACK, complete ? CallbackTime::COMPLETE : CallbackTime::EARLIER, 0,
+                  call[event], &body, 1);
     stand_before(call, pfn_notify, user_data, key, on_event);
 }
 

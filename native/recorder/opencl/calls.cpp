@@ -93,6 +93,11 @@ Slot* write_returned(Call& call, OperationKind kind, Detail detail, Word stream,
     return write(call, kind, detail, stream, object, references, count, narrow(call.status));
 }
 
+void write_handle(Call& call, HandleKind sort, Word handle, Word context) {
+    const Reference made_in{context, 0, 0};
+    write_returned(call, OperationKind::HANDLE_CREATE, sort, 0, handle, &made_in, 1);
+}
+
 STREAMSAN_LAUNCH_PATH void complete(Call& call, bool renumber) {
     const std::int16_t status = narrow(call.status);
     for (std::size_t position = 0; position < call.before_count; ++position)

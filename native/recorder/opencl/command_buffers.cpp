@@ -41,6 +41,12 @@ std::shared_ptr<CommandBuffer> buffer_of(Word handle) {
     return live().command_buffers.find(handle).value_or(CommandBufferInfo{}).buffer;
 }
 
+void tell_of_command_buffer(Call& call, std::shared_ptr<CommandBuffer> made) {
+    const Word context = live().queues.find(made->queue).value_or(QueueInfo{}).context;
+    live().command_buffers.made(call.result, {std::move(made)});
+    write_handle(call, HandleKind::COMMAND_BUFFER, call.result, context);
+}
+
 void command_buffer_made(Call& call) {
     using namespace parameter::clCreateCommandBufferKHR;
     if (call.result == 0) return;
@@ -48,8 +54,7 @@ void command_buffer_made(Call& call) {
     const auto count = static_cast<std::uint32_t>(call[num_queues]);
     made->queue = count != 0 && call[queues] != 0 ? read_word(call[queues]) : 0;
     made->one_queue = count <= 1;
-    live().command_buffers.made(call.result, {std::move(made)});
-    write_returned(call, OperationKind::HANDLE_CREATE, HandleKind::COMMAND_BUFFER, 0, call.result);
+    tell_of_command_buffer(call, std::move(made));
 }
 
 void add_command(const Call& call, BufferedCommand command, std::initializer_list<Word> objects = {}) {
@@ -166,6 +171,40 @@ void fill_image_command(const Call& call, const Operands& given) {
     add_command(call, {OperationKind::MEMSET, 0, 0, {filled}, {}}, {given[image]});
 }
 
+void shared_copy_command(Call& call) {
+    using namespace parameter::clCommandSVMMemcpyKHR;
+    if (!call.succeeded()) return;
+    add_command(call,
+                buffered_copy(host_memory({call[dst_ptr], call[size], static_cast<std::uint8_t>(AccessMode::WRITE)}),
+                              host_memory({call[src_ptr], call[size], static_cast<std::uint8_t>(AccessMode::READ)})));
+}
+
+void shared_fill_command(Call& call) {
+    using namespace parameter::clCommandSVMMemFillKHR;
+    if (!call.succeeded() || call[size] == 0) return;
+    const Reference filled{call[svm_ptr], call[size], static_cast<std::uint8_t>(AccessMode::WRITE)};
+    add_command(call, {OperationKind::MEMSET, 0, 0, {filled}, {}});
+}
+
+/// The commands of another one, for other queues.
+void command_buffer_remapped(Call& call) {
+    using namespace parameter::clRemapCommandBufferKHR;
+    if (call.result == 0) return;
+    auto made = std::make_shared<CommandBuffer>();
+    const auto count = static_cast<std::uint32_t>(call[num_queues]);
+    made->queue = count != 0 && call[queues] != 0 ? read_word(call[queues]) : 0;
+    made->one_queue = count <= 1;
+    made->known = false;
+    if (const auto source = buffer_of(call[command_buffer]); source != nullptr) {
+        const std::lock_guard lock(source->mutex);
+        made->known = source->known;
+        made->commands = source->commands;
+        made->held = source->held;
+        for (const auto& storage : made->held) storage->holders.fetch_add(1);
+    }
+    tell_of_command_buffer(call, std::move(made));
+}
+
 /// A kernel is recorded with the arguments that it has now.
 void kernel_command(Call& call) {
     using namespace parameter::clCommandNDRangeKernelKHR;
@@ -280,6 +319,9 @@ void register_command_buffers(HandlerTable& table) {
     table.on(Function::clCommandCopyImageToBufferKHR, {nullptr, commanded<from_image_command>});
     table.on(Function::clCommandFillBufferKHR, {nullptr, commanded<fill_command>});
     table.on(Function::clCommandFillImageKHR, {nullptr, commanded<fill_image_command>});
+    table.on(Function::clCommandSVMMemcpyKHR, {nullptr, shared_copy_command});
+    table.on(Function::clCommandSVMMemFillKHR, {nullptr, shared_fill_command});
+    table.on(Function::clRemapCommandBufferKHR, {nullptr, command_buffer_remapped});
     table.on(Function::clCommandNDRangeKernelKHR, {nullptr, kernel_command});
     table.on(Function::clUpdateMutableCommandsKHR, {nullptr, commands_updated});
     table.on(Function::clEnqueueCommandBufferKHR, {enqueue_command_buffer, command_buffer_enqueued});

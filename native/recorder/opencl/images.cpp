@@ -14,7 +14,7 @@ Reference host_side(const MemoryInfo& image, Word pointer, Word region, std::uin
     const std::uint64_t width = columns * image.image.element;
     if (row_pitch == 0) row_pitch = width;
     if (slice_pitch == 0) slice_pitch = rows * row_pitch;
-    return host_memory(reference_to(Box{pointer, width, rows, slices, row_pitch, slice_pitch}, mode));
+    return reference_to(Box{pointer, width, rows, slices, row_pitch, slice_pitch}, mode);
 }
 
 /// The region's bytes in a buffer, tight.
@@ -31,15 +31,14 @@ void copy_of_image(Call& call, const Reference& to, const Reference& from) {
 void read_image(Call& call) {
     using namespace parameter::clEnqueueReadImage;
     const MemoryInfo there = image_of(call[image]);
-    copy_of_image(call,
-                  host_side(there, call[ptr], call[region], call[row_pitch], call[slice_pitch], AccessMode::WRITE),
-                  region_of_image(there, call[origin], call[region], AccessMode::READ));
+    write_host_copy(call, region_of_image(there, call[origin], call[region], AccessMode::READ),
+                    host_side(there, call[ptr], call[region], call[row_pitch], call[slice_pitch], AccessMode::WRITE));
 }
 
 void write_image(Call& call) {
     using namespace parameter::clEnqueueWriteImage;
     const MemoryInfo there = image_of(call[image]);
-    copy_of_image(
+    write_host_copy(
         call, region_of_image(there, call[origin], call[region], AccessMode::WRITE),
         host_side(there, call[ptr], call[region], call[input_row_pitch], call[input_slice_pitch], AccessMode::READ));
 }

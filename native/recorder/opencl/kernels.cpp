@@ -8,6 +8,7 @@
 
 #include "recorder/launch_path.hpp"
 #include "recorder/opencl/commands.hpp"
+#include "recorder/opencl/device_addresses.hpp"
 #include "recorder/opencl/layer.hpp"
 #include "recorder/opencl/prepared_launches.hpp"
 #include "recorder/opencl/processes.hpp"
@@ -32,21 +33,24 @@ std::string name_of(Word kernel) {
     return status == abi::CL_SUCCESS ? std::string(text.data()) : std::string();
 }
 
-void tell_of_kernel(Call& call, Word handle, std::shared_ptr<Kernel> kernel) {
-    live().kernels.made(handle, {std::move(kernel)});
+void tell_of_kernel(Call& call, Word handle, std::shared_ptr<Kernel> kernel, Word context) {
+    live().kernels.made(handle, {std::move(kernel), context});
     kernel_changed(handle);
-    write_returned(call, OperationKind::HANDLE_CREATE, HandleKind::KERNEL, 0, handle);
+    write_handle(call, HandleKind::KERNEL, handle, context);
 }
 
-void new_kernel(Call& call, Word handle, ProgramBuilds builds) {
+void new_kernel(Call& call, Word handle, ProgramBuilds builds, Word context) {
     auto kernel = std::make_shared<Kernel>();
     kernel->builds = std::move(builds);
     kernel->name = recorder()->writer->string(name_of(handle));
-    tell_of_kernel(call, handle, std::move(kernel));
+    tell_of_kernel(call, handle, std::move(kernel), context);
 }
 
+Word context_of(Word program) { return live().programs.find(program).value_or(ProgramInfo{}).context; }
+
 void kernel_made(Call& call) {
-    if (call.result != 0) new_kernel(call, call.result, builds_of(call[parameter::clCreateKernel::program]));
+    const Word program = call[parameter::clCreateKernel::program];
+    if (call.result != 0) new_kernel(call, call.result, builds_of(program), context_of(program));
 }
 
 void kernels_made(Call& call) {
@@ -55,7 +59,7 @@ void kernels_made(Call& call) {
     const Word count = call.scratch[0];
     for (Word position = 0; position < count; ++position) {
         if (const Word handle = read_word(call[kernels] + position * sizeof(Word)); handle != 0)
-            new_kernel(call, handle, builds_of(call[program]));
+            new_kernel(call, handle, builds_of(call[program]), context_of(call[program]));
     }
 }
 
@@ -72,8 +76,9 @@ void kernels_wanted(Call& call) {
 /// A copy has the arguments of the kernel it is made from (5.9.1).
 void kernel_cloned(Call& call) {
     if (call.result == 0) return;
-    const std::shared_ptr<Kernel> from = kernel_of(call[0]);
-    if (from == nullptr) return new_kernel(call, call.result, {});
+    const KernelInfo original = live().kernels.find(call[0]).value_or(KernelInfo{});
+    const std::shared_ptr<Kernel>& from = original.kernel;
+    if (from == nullptr) return new_kernel(call, call.result, {}, 0);
     auto kernel = std::make_shared<Kernel>();
     {
         const std::lock_guard lock(from->mutex);
@@ -82,7 +87,7 @@ void kernel_cloned(Call& call) {
         kernel->pointers = from->pointers;
         kernel->builds = from->builds;
     }
-    tell_of_kernel(call, call.result, std::move(kernel));
+    tell_of_kernel(call, call.result, std::move(kernel), original.context);
 }
 
 template <class Value>
@@ -187,19 +192,39 @@ void pointer_set(Call& call) {
     hold(call[kernel], *argument, call[arg_value] != 0, {call[arg_value], 0, argument->mode}, 0);
 }
 
-/// The list replaces what was set before (5.9.2).
+/// Of a buffer's address on a device it is the buffer that the kernel uses.
+void device_pointer_set(Call& call) {
+    using namespace parameter::clSetKernelArgDevicePointerEXT;
+    if (!call.succeeded()) return;
+    const std::shared_ptr<Kernel> found = kernel_of(call[kernel]);
+    if (found == nullptr) return;
+    const Word place = place_of_device_address(call[arg_value]);
+    const std::lock_guard lock(found->mutex);
+    KernelArgument* const argument = argument_of(*found, call[kernel], call[arg_index]);
+    if (argument == nullptr) return;
+    hold(call[kernel], *argument, place != 0, {place, 0, argument->mode}, 0);
+}
+
+/// The list replaces what was set before of the same sort (5.9.2).
 void pointers_set(Call& call) {
     using namespace parameter::clSetKernelExecInfo;
-    const bool names_pointers = call[param_name] == abi::CL_KERNEL_EXEC_INFO_SVM_PTRS ||
-                                call[param_name] == abi::CL_KERNEL_EXEC_INFO_SVM_PTRS_ARM;
+    const auto sort = static_cast<std::uint32_t>(call[param_name]);
+    const bool of_devices = sort == abi::CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT;
+    const bool names_pointers = of_devices || sort == abi::CL_KERNEL_EXEC_INFO_SVM_PTRS ||
+                                sort == abi::CL_KERNEL_EXEC_INFO_SVM_PTRS_ARM ||
+                                sort == abi::CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL;
     if (!call.succeeded() || !names_pointers) return;
     const std::shared_ptr<Kernel> found = kernel_of(call[kernel]);
     if (found == nullptr) return;
     const std::lock_guard lock(found->mutex);
-    found->pointers.assign(std::min<std::size_t>(call[param_value_size] / sizeof(Word), most_held_pointers), 0);
-    if (!found->pointers.empty())
-        std::memcpy(found->pointers.data(), reinterpret_cast<const void*>(call[param_value]),
-                    found->pointers.size() * sizeof(Word));
+    std::erase_if(found->pointers, [sort](const HeldPointers& each) { return each.sort == sort; });
+    HeldPointers held{
+        sort, std::vector<Word>(std::min<std::size_t>(call[param_value_size] / sizeof(Word), most_held_pointers))};
+    if (!held.places.empty())
+        std::memcpy(held.places.data(), reinterpret_cast<const void*>(call[param_value]),
+                    held.places.size() * sizeof(Word));
+    if (of_devices) std::ranges::transform(held.places, held.places.begin(), place_of_device_address);
+    if (!held.places.empty()) found->pointers.push_back(std::move(held));
     kernel_changed(call[kernel]);
 }
 
@@ -209,7 +234,11 @@ Word device_of(Word queue, const Kernel& kernel) {
     return live().queues.find(queue).value_or(QueueInfo{}).device;
 }
 
-std::size_t count_held(const Kernel& kernel) { return kernel.arguments.size() + kernel.pointers.size(); }
+std::size_t count_held(const Kernel& kernel) {
+    std::size_t count = kernel.arguments.size();
+    for (const HeldPointers& each : kernel.pointers) count += each.places.size();
+    return count;
+}
 
 /// What a kernel holds; `put` has room for all. The shape of the launch; `on_part` is told of sub-buffers.
 template <class OnPart>
@@ -235,8 +264,10 @@ STREAMSAN_LAUNCH_PATH std::size_t put_held(Kernel& kernel, Word queue, const Glo
     shape = kernel.shapes.of(
         kernel.name, kernel.builds, device_of(queue, kernel),
         {offset, sizes, std::span(places).first(std::min(count, places.size())), std::span(numbers).first(known)});
-    for (const Word pointer : kernel.pointers)
-        if (pointer != 0) put[count++] = {pointer, 0, static_cast<std::uint8_t>(AccessMode::OPAQUE)};
+    for (const HeldPointers& each : kernel.pointers) {
+        for (const Word pointer : each.places)
+            if (pointer != 0) put[count++] = {pointer, 0, static_cast<std::uint8_t>(AccessMode::OPAQUE)};
+    }
     return count;
 }
 
@@ -411,6 +442,7 @@ void register_kernels(HandlerTable& table) {
     for (const Function function : {Function::clSetKernelArgSVMPointer, Function::clSetKernelArgSVMPointerARM,
                                     Function::clSetKernelArgMemPointerINTEL})
         table.on(function, {nullptr, pointer_set});
+    table.on(Function::clSetKernelArgDevicePointerEXT, {nullptr, device_pointer_set});
     table.on(Function::clSetKernelExecInfo, {nullptr, pointers_set});
     table.on(Function::clSetKernelExecInfoARM, {nullptr, pointers_set});
     table.on(Function::clEnqueueNDRangeKernel, {enqueue_kernel, end_command});

@@ -24,13 +24,19 @@ struct KernelArgument {
     Reference reference{};
 };
 
+/// What clSetKernelExecInfo told: pointers of one sort.
+struct HeldPointers {
+    std::uint32_t sort = 0;
+    std::vector<Word> places;
+};
+
 /// Arguments are kept by what they named when they were set: a kernel holds no reference to them (5.9.2).
 struct Kernel {
     std::mutex mutex;
     std::uint32_t name = 0;  ///< string id of its function
     std::vector<KernelArgument> arguments;
-    std::vector<Word> pointers;  ///< of clSetKernelExecInfo
-    ProgramBuilds builds;        ///< of its program, when it was made
+    std::vector<HeldPointers> pointers;  ///< of clSetKernelExecInfo
+    ProgramBuilds builds;                ///< of its program, when it was made
     KernelShapes shapes;
 };
 

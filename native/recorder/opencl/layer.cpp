@@ -181,6 +181,7 @@ STREAMSAN_LAUNCH_PATH const HandlerTable& handlers() {
         register_images(table);
         register_maps(table);
         register_svm(table);
+        register_device_addresses(table);
         register_command_buffers(table);
         register_semaphores(table);
         return table;

@@ -1,5 +1,6 @@
 #include "recorder/opencl/live_objects.hpp"
 
+#include "recorder/opencl/device_addresses.hpp"
 #include "recorder/opencl/mappings.hpp"
 #include "recorder/opencl/prepared_launches.hpp"
 #include "recorder/opencl/svm.hpp"
@@ -25,6 +26,7 @@ void objects_after_fork() {
     all.semaphores.forget_after_fork();
     mappings_after_fork();
     svm_after_fork();
+    device_addresses_after_fork();
     told_after_fork();
     forget_prepared_launches();
 }

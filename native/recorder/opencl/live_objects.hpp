@@ -160,6 +160,7 @@ struct Storage {
 };
 
 struct MemoryInfo {
+    Word context = 0;
     std::shared_ptr<Storage> storage;
     std::uint64_t address = 0;
     std::uint64_t size = 0;
@@ -170,11 +171,13 @@ struct MemoryInfo {
 struct Kernel;  // kernels.hpp
 struct KernelInfo {
     std::shared_ptr<Kernel> kernel;
+    Word context = 0;
 };
 
 struct Program;  // program_images.hpp
 struct ProgramInfo {
     std::shared_ptr<Program> program;
+    Word context = 0;
 };
 
 struct CommandBuffer;  // command_buffers.cpp

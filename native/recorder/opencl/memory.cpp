@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "recorder/opencl/commands.hpp"
 #include "recorder/opencl/layer.hpp"
 #include "recorder/opencl/mappings.hpp"
 #include "recorder/opencl/releases.hpp"
@@ -111,13 +112,14 @@ MemoryInfo laid_out(Word image, bool in_given_memory) {
 }
 
 void tell_of_memory(Call& call, Word handle, MemoryInfo info) {
+    info.context = call[0];  // of whatever makes memory that is no part of other memory
     info.address = info.storage->address;
     info.size = info.storage->size;
     const bool first = info.storage->told && info.storage->holders.load() == 1;
     live().memory.made(handle, info);
     if (!first) return;
-    const Reference whole{info.address, info.size, 0};
-    write_returned(call, OperationKind::ALLOC, MemoryKind::CL_BUFFER, 0, 0, &whole, 1);
+    const Reference memory[] = {{info.address, info.size, 0}, {info.context, 0, 0}};
+    write_returned(call, OperationKind::ALLOC, MemoryKind::CL_BUFFER, 0, 0, memory, 2);
 }
 
 void buffer_made(Call& call, unsigned flags, unsigned size, unsigned host_pointer) {
@@ -136,7 +138,7 @@ void part_made(Call& call, Word handle, Word parent, std::uint64_t offset, std::
     info.part = true;
     info.image = layout;
     live().memory.made(handle, info);
-    write_returned(call, OperationKind::HANDLE_CREATE, HandleKind::SUB_BUFFER, 0, handle);
+    write_handle(call, HandleKind::SUB_BUFFER, handle, info.context);
 }
 
 void sub_buffer_made(Call& call) {
@@ -287,6 +289,23 @@ Reference part_of_buffer(Word buffer, std::uint64_t offset, std::uint64_t size, 
     const auto memory = live().memory.find(buffer);
     if (!memory || size == 0) return {0, 0, static_cast<std::uint8_t>(mode)};
     return {memory->address + offset, size, static_cast<std::uint8_t>(mode)};
+}
+
+void write_host_copy(Call& call, const Reference& object, const Reference& host) {
+    // Copies that have not ended when their call returns are what others may meet: once there was one, all are told.
+    static std::atomic<bool> any_goes_on{false};
+    const bool goes_on = !is_blocking(call);
+    if (goes_on) any_goes_on.store(true, std::memory_order_relaxed);
+    const bool into_host = (host.mode_flags & static_cast<std::uint8_t>(AccessMode::WRITE)) != 0;
+    const Reference named = host_memory(host);
+    const Reference all[] = {
+        into_host ? named : object,
+        into_host ? object : named,
+        {host.address, host.size,
+         static_cast<std::uint8_t>(host.mode_flags | static_cast<std::uint8_t>(SlotFlag::HOST_SIDE))}};
+    const bool plain = host.rows == 0 && host.address != 0 && host.size != 0;
+    const bool aside = named.address == 0 && plain && any_goes_on.load(std::memory_order_relaxed);
+    write_command(call, OperationKind::COPY, wait_of(call), all, aside ? 3 : 2);
 }
 
 void memory_made(Call& call, Word handle, Word flags, std::uint64_t size, Word host_pointer) {

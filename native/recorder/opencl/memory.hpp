@@ -41,6 +41,9 @@ void let_go(Call& call, Storage& storage);
 /// A transfer of no bytes names none.
 Reference host_memory(Reference reference);
 
+/// Writes a copy between an object and the host's memory, into that whose mode is to be written.
+void write_host_copy(Call& call, const Reference& object, const Reference& host);
+
 /// An object that a function of OpenCL has made: what is not told with the call is asked of the runtime.
 void memory_made(Call& call, Word handle, Word flags, std::uint64_t size, Word host_pointer);
 

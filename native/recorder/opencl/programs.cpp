@@ -18,7 +18,7 @@ template <Objects<NoInfo> LiveObjects::* objects, HandleKind sort>
 void made(Call& call) {
     if (call.result == 0) return;
     (live().*objects).made(call.result, {});
-    write_returned(call, OperationKind::HANDLE_CREATE, sort, 0, call.result);
+    write_handle(call, sort, call.result, call[0]);
 }
 
 template <auto objects, HandleKind sort, std::int32_t invalid>
@@ -33,8 +33,9 @@ void retain_program(Call& call) { call.scratch[0] = live().programs.retain(call[
 
 void program_retained(Call& call) {
     if (call.scratch[0] == 0 || !call.succeeded()) return end_retain(call, live().programs);
-    live().programs.made(call[0], live().programs.find(call[0]).value_or(ProgramInfo{}));
-    write_returned(call, OperationKind::HANDLE_CREATE, HandleKind::PROGRAM, 0, call[0]);
+    const ProgramInfo info = live().programs.find(call[0]).value_or(ProgramInfo{});
+    live().programs.made(call[0], info);
+    write_handle(call, HandleKind::PROGRAM, call[0], info.context);
 }
 
 /// Kernels have what they need of it; a program that is retained again gives no more of them that are read.
@@ -48,8 +49,8 @@ void program_released(Call& call) {
 }
 
 void new_program(Call& call, std::shared_ptr<Program> program) {
-    live().programs.made(call.result, {std::move(program)});
-    write_returned(call, OperationKind::HANDLE_CREATE, HandleKind::PROGRAM, 0, call.result);
+    live().programs.made(call.result, {std::move(program), call[0]});
+    write_handle(call, HandleKind::PROGRAM, call.result, call[0]);
 }
 
 /// Of a program that is made from what nobody reads: the word that says so.

@@ -40,9 +40,9 @@ void forget(Word pointer) {
     ranges()->sizes.erase(pointer);
 }
 
-template <FreeClass family>
+template <FreeClass family, unsigned freed>
 void free_now(Call& call) {
-    const Word pointer = call[1];
+    const Word pointer = call[freed];
     if (pointer == 0) return;
     forget(pointer);
     const Reference whole{pointer, 0, 0};
@@ -150,10 +150,15 @@ void register_svm(HandlerTable& table) {
         table.on(function,
                  {nullptr, [](Call& call) { allocated(call, call[parameter::clDeviceMemAllocINTEL::size]); }});
     constexpr auto completed = [](Call& call) { complete(call); };
+    table.on(Function::clSVMAllocWithPropertiesKHR,
+             {nullptr, [](Call& call) { allocated(call, call[parameter::clSVMAllocWithPropertiesKHR::size]); }});
+    constexpr unsigned freed = parameter::clSVMFree::svm_pointer;
     for (const Function function : {Function::clSVMFree, Function::clSVMFreeARM, Function::clMemFreeINTEL})
-        table.on(function, {free_now<FreeClass::CL_SVM>, completed});
+        table.on(function, {free_now<FreeClass::CL_SVM, freed>, completed});
+    table.on(Function::clSVMFreeWithPropertiesKHR,
+             {free_now<FreeClass::CL_SVM, parameter::clSVMFreeWithPropertiesKHR::ptr>, completed});
     table.on(Function::clMemBlockingFreeINTEL,
-             {free_now<FreeClass::CL_SVM_BLOCKING>, [](Call& call) { complete(call, true); }});
+             {free_now<FreeClass::CL_SVM_BLOCKING, freed>, [](Call& call) { complete(call, true); }});
     for (const Function function : {Function::clEnqueueSVMFree, Function::clEnqueueSVMFreeARM})
         table.on(function, {enqueue_free, free_enqueued});
     for (const Function function :

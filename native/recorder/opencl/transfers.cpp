@@ -14,19 +14,19 @@ void copy(Call& call, const Reference& to, const Reference& from) {
 }
 
 Reference host(Word pointer, std::uint64_t size, AccessMode mode) {
-    return host_memory({pointer, size, static_cast<std::uint8_t>(mode)});
+    return {pointer, size, static_cast<std::uint8_t>(mode)};
 }
 
 void read_buffer(Call& call) {
     using namespace parameter::clEnqueueReadBuffer;
-    copy(call, host(call[ptr], call[size], AccessMode::WRITE),
-         part_of_buffer(call[buffer], call[offset], call[size], AccessMode::READ));
+    write_host_copy(call, part_of_buffer(call[buffer], call[offset], call[size], AccessMode::READ),
+                    host(call[ptr], call[size], AccessMode::WRITE));
 }
 
 void write_buffer(Call& call) {
     using namespace parameter::clEnqueueWriteBuffer;
-    copy(call, part_of_buffer(call[buffer], call[offset], call[size], AccessMode::WRITE),
-         host(call[ptr], call[size], AccessMode::READ));
+    write_host_copy(call, part_of_buffer(call[buffer], call[offset], call[size], AccessMode::WRITE),
+                    host(call[ptr], call[size], AccessMode::READ));
 }
 
 void copy_buffer(Call& call) {
@@ -43,10 +43,9 @@ void copy_host_rectangle(Call& call) {
     using namespace parameter::clEnqueueReadBufferRect;
     const Reference there = rectangle_at(address_of_buffer(call[buffer]), call[buffer_origin], call[region],
                                          call[buffer_row_pitch], call[buffer_slice_pitch], of_buffer);
-    const Reference here = host_memory(rectangle_at(call[ptr], call[host_origin], call[region], call[host_row_pitch],
-                                                    call[host_slice_pitch], of_host));
-    if (of_buffer == AccessMode::WRITE) copy(call, there, here);
-    else copy(call, here, there);
+    write_host_copy(call, there,
+                    rectangle_at(call[ptr], call[host_origin], call[region], call[host_row_pitch],
+                                 call[host_slice_pitch], of_host));
 }
 
 void copy_rectangle(Call& call) {

@@ -40,6 +40,8 @@ std::atomic<Word> next_handle{0x1000};
 Word function_named(const char* name);
 std::atomic<int> releases{0};
 constexpr std::int32_t arguments_are_not_told = -19;
+constexpr Word device_address_of_buffer = 0x5001;
+constexpr Word a_device_address = 0x700000;
 
 /// A function of the runtime: it makes a handle, or says success.
 template <Function function, class Type>
@@ -59,6 +61,8 @@ struct Runtime<function, Result(Parameters...)> {
         if (std::string_view(row.name) == "clGetExtensionFunctionAddressForPlatform")
             return static_cast<Result>(function_named(reinterpret_cast<const char*>(words[1])));
         if (std::string_view(row.name) == "clGetKernelInfo") std::memcpy(reinterpret_cast<void*>(words[3]), "sum", 4);
+        if (std::string_view(row.name) == "clGetMemObjectInfo" && words[1] == device_address_of_buffer)
+            std::memcpy(reinterpret_cast<void*>(words[3]), &a_device_address, sizeof a_device_address);
         if (std::string_view(row.name) == "clGetKernelArgInfo") return static_cast<Result>(arguments_are_not_told);
         if (std::string_view(row.name) == "clSetEventCallback") {
             std::thread([words] {
@@ -277,6 +281,35 @@ void shared_objects(Word context) {
     for (const Word each : {own, other}) CHECK(call_named("clReleaseSemaphoreKHR", each) == 0);
 }
 
+/// What newer extensions have: shared memory in a command buffer that is moved to another queue, a buffer by its
+/// address on the device. The kernel is given one that the program has not asked for first, and then none that is a
+/// buffer's.
+void newer_functions(Word context) {
+    Word queue = call<Function::clCreateCommandQueue>(context, 0x71, 0, 0);
+    const Word shared = make_named("clSVMAllocWithPropertiesKHR", context, 0, 0, 4096, 0);
+    const Word buffer = make_named("clCreateCommandBufferKHR", 1, at(queue), 0, 0);
+    CHECK(call_named("clCommandSVMMemcpyKHR", buffer, 0, 0, shared, shared + 2048, 1024, 0, 0, 0, 0) == 0);
+    CHECK(call_named("clCommandSVMMemFillKHR", buffer, 0, 0, shared, at(one_item), 8, 512, 0, 0, 0, 0) == 0);
+    Word other = call<Function::clCreateCommandQueue>(context, 0x71, 0, 0);
+    const Word moved = make_named("clRemapCommandBufferKHR", buffer, 0, 1, at(other), 0, 0, 0, 0);
+    CHECK(call_named("clReleaseCommandBufferKHR", buffer) == 0);
+    CHECK(call_named("clEnqueueCommandBufferKHR", 0, 0, moved, 0, 0, 0) == 0);
+    CHECK(call_named("clReleaseCommandBufferKHR", moved) == 0);
+    CHECK(call_named("clSVMFreeWithPropertiesKHR", context, 0, 0, shared) == 0);
+
+    const Word program = call<Function::clCreateProgramWithSource>(context, 0, 0, 0, 0);
+    const Word kernel = call<Function::clCreateKernel>(program, 0, 0);
+    const Word data = call<Function::clCreateBuffer>(context, 1, 4096, 0, 0);
+    Word address = 0;
+    for (const Word offset : {Word{0}, Word{64}, Word{4096}}) {
+        CHECK(call_named("clSetKernelArgDevicePointerEXT", kernel, 0, a_device_address + offset) == 0);
+        CHECK(call<Function::clEnqueueTask>(queue, kernel, 0, 0, 0) == 0);
+        CHECK(call<Function::clGetMemObjectInfo>(data, device_address_of_buffer, 8, at(address), 0) == 0);
+    }
+    CHECK(address == a_device_address);
+    CHECK(call<Function::clReleaseMemObject>(data) == 0);
+}
+
 }  // namespace
 
 int main(int, char** words) {
@@ -294,6 +327,7 @@ int main(int, char** words) {
     programs(context, words[1]);
     command_buffers(context);
     shared_objects(context);
+    newer_functions(context);
     objects(context, queue);
     kernels(context, queue);
     std::vector<std::thread> threads;

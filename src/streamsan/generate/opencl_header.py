@@ -20,9 +20,9 @@ NOTICE = (
     "Do not edit."
 )
 _WIDE = frozenset(
-    {"cl_bitfield", "cl_command_queue_properties", "cl_device_type", "cl_map_flags", "cl_mem_flags",
-     "cl_mem_flags_intel", "cl_mem_migration_flags", "cl_mem_migration_flags_ext", "cl_svm_mem_flags",
-     "cl_svm_mem_flags_arm", "cl_ulong", "size_t"}
+    {"cl_bitfield", "cl_command_queue_properties", "cl_device_type", "cl_map_flags", "cl_mem_device_address_ext",
+     "cl_mem_flags", "cl_mem_flags_intel", "cl_mem_migration_flags", "cl_mem_migration_flags_ext",
+     "cl_svm_free_flags_khr", "cl_svm_mem_flags", "cl_svm_mem_flags_arm", "cl_ulong", "size_t"}
 )  # fmt: skip
 """Types of 64 bits that are no pointers."""
 _HANDLES = frozenset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -252,15 +252,16 @@ class ModelCore(Emission):
         stream: int = 0,
         flags: int = 0,
         status: int = 0,
+        more: Sequence[Reference] = (),
     ) -> None:
-        """Emit the ALLOC of an allocation."""
+        """Emit the ALLOC of an allocation; `more` are the references behind its own."""
         self.emit(
             OperationKind.ALLOC,
             thread,
             site,
             api,
             stream=stream,
-            references=[Reference(allocation.address, allocation.size, allocation.generation)],
+            references=[Reference(allocation.address, allocation.size, allocation.generation), *more],
             detail=allocation.kind,
             flags=flags,
             status=status,

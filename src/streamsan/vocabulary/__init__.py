@@ -99,7 +99,7 @@ class OperationKind(IntEnum):
     QUEUE_MARKER = 71
     """an empty command on `stream`, an OpenCL queue: what it waits for, and who waits for it, says detail: MarkerKind"""
     EVENT_CALLBACK = 72
-    """when the latest record of event `object` is complete a body runs under sync key `address`; nothing waits for the body"""
+    """a body runs under sync key `address`, when the latest record of event `object` is complete or earlier; nothing waits for the body; detail: CallbackTime"""
     CAPTURE_BEGIN = 80
     """`stream` begins to capture as capture `object`: what is issued to it is not executed; detail: CaptureMode"""
     CAPTURE_END = 81
@@ -422,6 +422,15 @@ class NodeKind(IntEnum):
     """what it does is not known (external semaphores, ...)"""
 
 
+class CallbackTime(IntEnum):
+    """When the body of an EVENT_CALLBACK is called."""
+
+    COMPLETE = 0
+    """when the command is complete: all that it has done is before the body"""
+    EARLIER = 1
+    """when it is submitted or begins: only what the host had done before is"""
+
+
 class AccessMode(IntEnum):
     """How memory is used. Bits 0 and 1 of `flags`; the byte `mode` of a further reference."""
 
@@ -450,6 +459,8 @@ class SlotFlag(IntEnum):
     """of a reference: it surely touches the first byte (a kernel whose body was read), though its extent is not known"""
     BEHIND = 4
     """of a further reference of an AT_ONCE launch: it is used only after the kernel has waited for the one before it"""
+    HOST_SIDE = 32
+    """of a further reference of a copy: host memory of which the trace knows nothing else; the copy uses it until it is complete"""
     ATOMIC = 128
     """of a kernel's reference: all of its accesses are atomic; of unknown mode (OPAQUE) it is no use of its own, but says that the kernel polls the word there. Of a HOST_ACCESS that reads: it decides whether a loop goes on, and may be repeated until a kernel writes there"""
     STRIDED = 128

@@ -136,6 +136,12 @@ def kernel_of(core: ModelCore, call: Call, value: Value) -> Kernel:
     return object_of(core, call, "kernel", Kernel, value, assume)
 
 
+def made_in(call: Call) -> int:
+    """Return the handle of the context that a call makes something in; 0: not known."""
+    thing = known(call, call.value(Role.HANDLE, "context"))
+    return 0 if thing is None or thing.assumed else thing.handle
+
+
 def say_handle(core: ModelCore, call: Call, kind: OperationKind, thing: ClObject, status: int = 0) -> Outcome:
     """Emit what happens to an object that the trace knows by its handle; a plain call for any other."""
     detail = KINDS.get(thing.type)
@@ -143,7 +149,8 @@ def say_handle(core: ModelCore, call: Call, kind: OperationKind, thing: ClObject
         detail = HandleKind.SUB_BUFFER
     if detail is None or thing.assumed:
         return core.say(call, status=status)
-    return core.say(call, kind, object=thing.handle, detail=detail, status=status)
+    context = thing.made_in if kind is OperationKind.HANDLE_CREATE else 0
+    return core.say(call, kind, object=thing.handle, address=context, detail=detail, status=status)
 
 
 def list_values(call: Call, role: Role) -> Iterator[Value]:

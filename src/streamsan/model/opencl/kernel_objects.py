@@ -11,7 +11,6 @@ from streamsan.model.core import ModelCore
 from streamsan.model.opencl.commands import command, queue_argument
 from streamsan.model.opencl.handling import (
     INVALID_OBJECTS,
-    KINDS,
     handles,
     kernel_of,
     known,
@@ -30,7 +29,10 @@ from streamsan.trace.reference_bounds import Bounds
 from streamsan.trace.references import Reference
 from streamsan.vocabulary import AccessMode, HandleKind, OperationKind, SlotFlag, WaitClass
 
-_SVM_POINTERS = OPENCL.constants["CL_KERNEL_EXEC_INFO_SVM_PTRS"]
+_HOLDS = frozenset(
+    OPENCL.constants[f"CL_KERNEL_EXEC_INFO_{name}"] for name in ("SVM_PTRS", "SVM_PTRS_ARM", "USM_PTRS_INTEL")
+)
+"""what tells of memory that a kernel may use beside its arguments"""
 
 
 @handles(Effect.KERNEL_ARGUMENT)
@@ -67,7 +69,7 @@ def _may_be_memory(call: Call, held: Symbol) -> bool:
 def kernel_held(core: ModelCore, call: Call) -> Outcome:
     """A kernel's executions to come may use this memory beside its arguments."""
     kernel = kernel_of(core, call, call.value(Role.HANDLE, "kernel"))
-    if call.named("param_name") == _SVM_POINTERS:
+    if call.named("param_name") in _HOLDS:
         kernel.held = named_list(call, "param_value")
     return core.say(call)
 
@@ -166,9 +168,12 @@ def _say_dead_parts(core: ModelCore, call: Call, kernel: Kernel) -> None:
 
 @handles(Effect.COMMAND_BUFFER_CREATE)
 def command_buffer_create(core: ModelCore, call: Call) -> Outcome:
-    """Make a command buffer."""
+    """Make a command buffer, or one with the commands of another."""
     thing = CommandBuffer(core.fresh_handle(), "command_buffer", None)
-    core.say(call, OperationKind.HANDLE_CREATE, object=thing.handle, detail=KINDS["command_buffer"])
+    source = known(call, call.value(Role.HANDLE, "command_buffer"))
+    if isinstance(source, CommandBuffer):
+        thing.memory, thing.made_in = list(source.memory), source.made_in
+    say_handle(core, call, OperationKind.HANDLE_CREATE, thing)
     return made(core, call, thing)
 
 

@@ -12,6 +12,7 @@ from streamsan.model.opencl.handling import (
     handles,
     known,
     made,
+    made_in,
     named_list,
     say_handle,
 )
@@ -80,7 +81,7 @@ def _is_out_of_order(call: Call) -> bool:
 @handles(Effect.HANDLE_CREATE, Effect.PROGRAM_CREATE, Effect.SEMAPHORE_CREATE)
 def handle_create(core: ModelCore, call: Call) -> Outcome:
     """Make an object that the trace knows by its handle only, or not at all."""
-    thing = ClObject(core.fresh_handle(), call.api.returns, None)
+    thing = ClObject(core.fresh_handle(), call.api.returns, None, made_in=made_in(call))
     say_handle(core, call, OperationKind.HANDLE_CREATE, thing)
     return made(core, call, thing)
 
@@ -92,7 +93,10 @@ def kernel_create(core: ModelCore, call: Call) -> Outcome:
         core.say(call)
         return Outcome()
     text = call.payload if isinstance(call.payload, KernelText) else KernelText("")
-    thing = Kernel(core.fresh_handle(), "kernel", None, text=text)
+    program = known(call, call.value(Role.HANDLE, "program"))
+    thing = Kernel(
+        core.fresh_handle(), "kernel", None, text=text, made_in=program.made_in if program is not None else 0
+    )
     say_handle(core, call, OperationKind.HANDLE_CREATE, thing)
     return made(core, call, thing)
 
@@ -104,7 +108,7 @@ def kernel_clone(core: ModelCore, call: Call) -> Outcome:
     source = known(call, call.value(Role.HANDLE, "kernel"))
     if isinstance(source, Kernel):
         thing.text, thing.arguments, thing.held = source.text, dict(source.arguments), list(source.held)
-        thing.numbers = dict(source.numbers)
+        thing.numbers, thing.made_in = dict(source.numbers), source.made_in
     thing.unclear = not isinstance(source, Kernel) or source.unclear
     say_handle(core, call, OperationKind.HANDLE_CREATE, thing)
     return made(core, call, thing)

@@ -15,6 +15,7 @@ from streamsan.model.opencl.handling import (
     known,
     list_values,
     made,
+    made_in,
     memory_of,
     returned,
     say_handle,
@@ -25,7 +26,7 @@ from streamsan.model.resources import Allocation, Lifetime
 from streamsan.model.values import Outcome, Pointer, Symbol, Value
 from streamsan.platforms import OPENCL
 from streamsan.trace.references import Reference
-from streamsan.vocabulary import AccessMode, FreeClass, HandleKind, MemoryKind, OperationKind, SlotFlag
+from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, OperationKind, SlotFlag
 
 _USE_HOST_POINTER = OPENCL.constants["CL_MEM_USE_HOST_PTR"]
 _COPY_HOST_POINTER = OPENCL.constants["CL_MEM_COPY_HOST_PTR"]
@@ -56,8 +57,11 @@ def allocate(core: ModelCore, call: Call) -> Outcome:
         # The host's memory is the buffer's, under the same name in the trace.
         allocation.address = over_host.address
         allocation.generation = over_host.generation or allocation.generation
-    core.say_allocation(call.thread, allocation, call.site, call.api.name)
-    thing = MemoryObject(core.fresh_handle(), "memory", None, allocation=allocation, size=allocation.size)
+    context = made_in(call)
+    core.say_allocation(call.thread, allocation, call.site, call.api.name, more=[Reference(context)] if context else [])
+    thing = MemoryObject(
+        core.fresh_handle(), "memory", None, made_in=context, allocation=allocation, size=allocation.size
+    )
     thing.is_image = not call.has(Role.SIZE)
     thing.shape = shape
     thing.over_host = over_host is not None
@@ -115,7 +119,8 @@ def _part_of(core: ModelCore, call: Call, whole: MemoryObject, size: int = 0) ->
     thing = MemoryObject(core.fresh_handle(), "memory", None, allocation=whole.allocation, whole=whole, size=size)
     thing.over_host = whole.over_host
     whole.parts += 1
-    core.say(call, OperationKind.HANDLE_CREATE, object=thing.handle, detail=HandleKind.SUB_BUFFER)
+    thing.made_in = whole.made_in
+    say_handle(core, call, OperationKind.HANDLE_CREATE, thing)
     return thing
 
 

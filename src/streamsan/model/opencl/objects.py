@@ -15,6 +15,8 @@ from streamsan.vocabulary import AccessMode
 class ClObject(OtherHandle):
     """An object that lives as long as somebody holds a reference."""
 
+    made_in: int = 0
+    """handle of the context that it holds; 0: not known"""
     count: int = 1
     """references that the program holds, as far as its own calls say"""
     assumed: bool = False

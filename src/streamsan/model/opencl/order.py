@@ -12,7 +12,7 @@ from streamsan.model.opencl.objects import ClEvent, handle_of
 from streamsan.model.process_state import HostThread
 from streamsan.model.values import Outcome
 from streamsan.platforms import OPENCL
-from streamsan.vocabulary import EdgeClass, EventKind, HandleKind, MarkerKind, OperationKind
+from streamsan.vocabulary import CallbackTime, EdgeClass, EventKind, HandleKind, MarkerKind, OperationKind
 
 EXECUTION_STATUS = OPENCL.constants["CL_EVENT_COMMAND_EXECUTION_STATUS"]
 COMPLETE = OPENCL.constants["CL_COMPLETE"]
@@ -104,7 +104,10 @@ def event_callback(core: ModelCore, call: Call) -> Outcome:
     event = event_of(core, call, call.value(Role.HANDLE, "event"))
     body = call.payload if callable(call.payload) else None
     key = core.fresh_handle() if body is not None else 0
-    core.say(call, OperationKind.EVENT_CALLBACK, object=event.handle, address=key)
+    status = call.named("command_exec_callback_type")
+    early = isinstance(status, int) and status != COMPLETE
+    time = CallbackTime.EARLIER if early else CallbackTime.COMPLETE
+    core.say(call, OperationKind.EVENT_CALLBACK, object=event.handle, address=key, detail=time)
     if body is not None:
         HostCall(core, call.thread, body, key, call.site)()
     return Outcome()
