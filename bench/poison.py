@@ -20,6 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
 from other_tools import LIMIT, OVER_LIMIT, Run, run
 from recorded_litmus import POOLS, PROGRAMS, devices
 
