@@ -217,8 +217,10 @@ def program(fake_device: FakeDevice, folder: Path) -> str:
 @pytest.fixture(scope="module")
 def with_torch(fake_device: FakeDevice, folder: Path) -> str:
     """Return the binary of TORCH."""
-    shared(fake_device, folder / "libc10_cuda.so", "torch_allocator.cpp", "-fvisibility=hidden")
-    return compiled(fake_device, folder, "torch", TORCH, "libc10_cuda.so")
+    base = folder / "libc10.so"
+    shared(fake_device, base, "torch_profiler.cpp")
+    shared(fake_device, folder / "libc10_cuda.so", "torch_allocator.cpp", "-fvisibility=hidden", str(base))
+    return compiled(fake_device, folder, "torch", TORCH, "libc10_cuda.so", base.name)
 
 
 def run(device: FakeDevice, folder: Path, program: str, what: str, version: int = 5, **environment: str) -> Ran:
