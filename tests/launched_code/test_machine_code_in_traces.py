@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -201,6 +202,35 @@ def test_where_all_may_be_leftovers_the_empty_place_of_the_launch_does_not_count
         used[:1],
         [(0x1000, AccessMode.OPAQUE, leftover), (0x2000, AccessMode.OPAQUE, leftover)],
     ]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "architecture", "not_chosen", "chosen"),
+    [
+        ("item_of_block", "sm_90", [], ["error"]),
+        ("chosen_set", "sm_90", [], ["error"]),
+        ("chosen_set", "sm_75", [], ["error"]),
+        # There the code loads the sizes in a way that leaves open which items are reached.
+        ("item_of_block", "sm_75", ["note"], ["note"]),
+    ],
+)
+def test_of_an_array_of_pointers_only_those_that_an_index_names_are_used(
+    tmp_path: Path, kernel: str, architecture: str, not_chosen: list[str], chosen: list[str]
+) -> None:
+    """Where nobody can say which, a stale address among them may be a leftover: PyTorch's arrays have room for 110."""
+    found = {}
+    for name, last in (("not_kept", None), ("not_chosen", 0), ("chosen", 1)):
+        (tmp_path / name).mkdir()
+        r = Recorded(tmp_path / name, [cubin(architecture, "extent_kernels")])
+        stream, freed, first = r.stream(1), r.memory("d_freed"), r.memory()
+        r.say(OperationKind.FREE, references=[Reference(freed)], detail=FreeClass.DEVICE, api="cudaFree")
+        tail = (256, 256, 256, 256 * (last or 0)) if kernel == "item_of_block" else (256, 0, 0, last or 0)
+        arguments = b"" if last is None else struct.pack("<QQQQiiii", 0, 0, 0, 0, *tail)
+        shape = r.shape(kernel, 0, 8, 16, 24, grid=(4, 4, 1), arguments=arguments)
+        words = [Reference(each, flags=SlotFlag.CONDITIONAL) for each in (first, first + 4096, first + 8192, freed)]
+        r.say(OperationKind.LAUNCH, stream=stream, references=[Reference(0), *words], shape=shape, api="cuLaunchKernel")
+        found[name] = [each.severity.value for each in r.check().findings if each.code == "SS101"]
+    assert found == {"not_kept": ["note"], "not_chosen": not_chosen, "chosen": chosen}
 
 
 def test_what_is_not_known_stays_as_it_was_recorded(tmp_path: Path) -> None:

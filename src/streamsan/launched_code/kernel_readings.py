@@ -172,6 +172,9 @@ def _any_of(found: Sequence[KernelAccesses]) -> KernelAccesses:
         talks=any(each.talks for each in found),
         polls=frozenset(name for each in found for name in each.polls),
         constants=frozenset(name for each in found for name in each.constants),
+        chosen=frozenset(
+            offset for offset in words if all(offset in each.chosen or offset not in each.words for each in found)
+        ),
     )
 
 

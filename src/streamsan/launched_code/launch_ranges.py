@@ -173,6 +173,14 @@ def surely_touched(extents: WordExtents) -> list[UsedRange]:
     return [_range(use, extent) for use, extent in _ways(extents) if extent is not None and extent.sure]
 
 
+def may_be_untouched(extents: WordExtents | None) -> bool:
+    """Tell whether a launch may touch nothing through a word, and nobody knows whether it does."""
+    if extents is None:
+        return True
+    known = [each for each in extents.ways if each is None or each.end > each.begin]
+    return bool(known) and not any(each is not None and each.sure for each in known)
+
+
 def _tells_ways_apart(extents: WordExtents | None) -> bool:
     """Tell whether each way of use is known by itself: code that does both plain and atomic ones has no one mode."""
     return extents is not None and all(each is not None and each.whole for each in extents.ways)

@@ -16,6 +16,7 @@ from streamsan.launched_code.launch_ranges import (
     Extents,
     LaunchRanges,
     UsedRange,
+    may_be_untouched,
     used_ranges,
     waits_for_others,
 )
@@ -169,6 +170,9 @@ def _patch(offsets: Sequence[int], accesses: KernelAccesses, extents: Extents) -
     """Return the patch of a reference that stands at these offsets."""
     found = [(offset, accesses.use(offset), extents.get(offset)) for offset in offsets]
     uses = [(offset, use, extent) for offset, use, extent in found if use is not None]
+    if uses and all(offset in accesses.chosen and may_be_untouched(extent) for offset, _, extent in uses):
+        # An array of pointers has room for more than it holds: what is behind these are leftovers of the stack.
+        return STAYS
     ranges = used_ranges([(use, extent) for _, use, extent in uses])
     polls = any(offset in accesses.polls and waits_for_others(use, extent) for offset, use, extent in uses)
     if ranges is None:

@@ -127,6 +127,7 @@ def _packed(found: ReadKernels) -> dict[str, Any]:
                 "polled_words": sorted(word for word in kernel.polls if isinstance(word, int)),
                 "polled_variables": sorted(name for name in kernel.polls if isinstance(name, str)),
                 "constants": sorted(kernel.constants),
+                "chosen": sorted(kernel.chosen),
                 "code": None if code is None else code.as_json(),
             }
             for symbol, (kernel, code, _) in found.items()
@@ -152,6 +153,7 @@ def _kernel(value: Any) -> ReadKernel:
         value["talks"],
         frozenset((*map(_word, value["polled_words"]), *map(_symbol, value["polled_variables"]))),
         frozenset(map(_symbol, value["constants"])),
+        frozenset(map(_word, value["chosen"])),
     )
     return ReadKernel(accesses, None if value["code"] is None else KernelCode.from_json(value["code"]))
 

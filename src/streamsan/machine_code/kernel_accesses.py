@@ -34,6 +34,8 @@ class KernelAccesses:
     """words of the parameters, and variables, through which it polls memory that others may write while it runs"""
     constants: frozenset[str] = frozenset()
     """those of the variables that lie in constant memory"""
+    chosen: frozenset[int] = frozenset()
+    """words of an array that it follows only by an index: those of them that no index of a launch names, it does not"""
 
     def use(self, offset: int) -> Use | None:
         """How the word at `offset` is used; None: nothing is reached through it."""
@@ -81,14 +83,16 @@ def _is_of_system(opcode: str) -> bool:
 
 def _accesses(layout: KernelLayout, flow: PointerFlow) -> KernelAccesses:
     touched = flow.touched
-    followed = flow.named(touched.reads | touched.writes | touched.updates | touched.unsure)
-    uses = {name: _use(flow.origin(name), touched) for name in followed}
+    all_touched = touched.reads | touched.writes | touched.updates | touched.unsure
+    followed = flow.named(all_touched)
+    uses = {name: _use(flow.origin(name) | flow.origin(name, chosen=True), touched) for name in followed}
     return KernelAccesses(
         {name: use for name, use in uses.items() if isinstance(name, int)},
         {name: use for name, use in uses.items() if isinstance(name, str)},
         bool((touched.reads | touched.writes | touched.updates) & FOUND),
         # Without its place in constant memory no parameter was told from another.
         bool(layout.base or not layout.parameters) and not touched.anything,
+        chosen=frozenset(name for name in followed if isinstance(name, int) and not all_touched & flow.origin(name)),
     )
 
 

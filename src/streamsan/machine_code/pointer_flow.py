@@ -8,7 +8,7 @@ that a pointer was loaded from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -64,10 +64,11 @@ class PointerFlow:
     constants: Sequence[ConstantVariable] = ()
     touched: Touched = field(default_factory=Touched)
     names: list[int | str] = field(default_factory=list)
-    """of the origins from bit `_FIRST` on: offsets of words of the parameters, names of symbols"""
+    """of the origins from bit `_FIRST` on: offsets of words of the parameters, names of symbols; a word twice where it
+    is also one of those that a register chooses among"""
     places: dict[int, int] = field(default_factory=dict)
     """index of an instruction that touches memory of the device -> origins of its address"""
-    _bits: dict[int | str, int] = field(default_factory=dict)
+    _bits: dict[tuple[int | str, bool], int] = field(default_factory=dict)
     _shared: int = 0
     _local: dict[int, int] = field(default_factory=dict)
     _local_anywhere: int = 0
@@ -139,17 +140,17 @@ class PointerFlow:
             self._step(step, registers)
         return registers
 
-    def origin(self, name: int | str) -> int:
-        """The bit of a parameter's word or of a symbol."""
-        bit = self._bits.get(name)
+    def origin(self, name: int | str, *, chosen: bool = False) -> int:
+        """The bit of a parameter's word or of a symbol. `chosen`: of a word that a register chose among others."""
+        bit = self._bits.get((name, chosen))
         if bit is None:
-            bit = self._bits[name] = 1 << (_FIRST + len(self.names))
+            bit = self._bits[name, chosen] = 1 << (_FIRST + len(self.names))
             self.names.append(name)
         return bit
 
     def named(self, origins: int) -> list[int | str]:
-        """The parameters' words and symbols among `origins`."""
-        return [name for at, name in enumerate(self.names) if origins >> (_FIRST + at) & 1]
+        """The parameters' words and symbols among `origins`, each once."""
+        return list(dict.fromkeys(name for at, name in enumerate(self.names) if origins >> (_FIRST + at) & 1))
 
     # One instruction ------------------------------------------------------------------------------------------------
 
@@ -245,13 +246,25 @@ class PointerFlow:
         word = place - _HALF
         return self.origin(word) if any(word in parameter.words for parameter in self.layout.parameters) else 0
 
+    def _words_of_structures(self) -> Iterator[int]:
+        for parameter in self.layout.parameters:
+            if parameter.size > WORD_BYTES:
+                yield from parameter.words
+
     def _of_structures(self) -> int:
         """A word of the parameters is chosen by a register: one of an array, so of a parameter of more than a word."""
         origins = 0
-        for parameter in self.layout.parameters:
-            if parameter.size > WORD_BYTES:
-                for word in parameter.words:
-                    origins |= self.origin(word)
+        for word in self._words_of_structures():
+            origins |= self.origin(word, chosen=True)
+        return origins
+
+    def _chosen_among(self, origins: int) -> int:
+        """What a register chooses among: where an array of a structure was copied, a word of it is one of many."""
+        if origins & (origins - 1):
+            for word in self._words_of_structures():
+                bit = self._bits.get((word, False), 0)
+                if origins & bit:
+                    origins = origins & ~bit | self.origin(word, chosen=True)
         return origins
 
     # Memory ---------------------------------------------------------------------------------------------------------
@@ -352,7 +365,7 @@ class PointerFlow:
             if name == "LDL" and cell is not None:
                 origins = self._local.get(cell + _HALF * at, 0) | self._local_anywhere
             elif name == "LDL":
-                origins = self._all_local()
+                origins = self._chosen_among(self._all_local())
             else:
                 origins = self._shared
             # Also what it held: the load may be under a predicate, and costs nothing to keep.
