@@ -151,8 +151,14 @@ def stream():
     made = ctypes.c_void_p()
     cuda.cudaStreamCreateWithFlags(ctypes.byref(made), 1)
     return made
+if "first" in what:
+    rmm.mr.set_current_device_resource(
+        rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), initial_pool_size=1 << 20)
+    )
 main, side = stream(), stream()
-if "reinitialize" in what:
+if "first" in what:
+    pass
+elif "reinitialize" in what:
     rmm.reinitialize(pool_allocator=True)
 else:
     pool = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), initial_pool_size=1 << 20)
@@ -186,7 +192,7 @@ def hand_on(right):
 hand_on("right" in what)
 cuda.cudaStreamDestroy(main)
 cuda.cudaStreamDestroy(side)
-print(sorted(vars(sys.modules["__main__"])), type(rmm.mr.get_current_device_resource()).__name__)
+print(sys.gettrace(), sorted(vars(sys.modules["__main__"])), type(rmm.mr.get_current_device_resource()).__name__)
 """
 SS105 = Expectations.of(PROGRAM).loud
 
@@ -211,7 +217,9 @@ def run(device: FakeDevice, folder: Path, packages: Path, what: str) -> Ran:
     return device.run(folder, [sys.executable, "uses_rmm.py", what], environment={"PYTHONPATH": str(packages)})
 
 
-@pytest.mark.parametrize("what", ["wrong", "late-wrong", "adaptor-wrong", "device-wrong", "reinitialize-wrong"])
+@pytest.mark.parametrize(
+    "what", ["wrong", "first-wrong", "late-wrong", "adaptor-wrong", "device-wrong", "reinitialize-wrong"]
+)
 def test_a_block_of_rmm_that_another_stream_still_uses(
     fake_device: FakeDevice, packages: Path, tmp_path: Path, what: str
 ) -> None:
@@ -222,7 +230,7 @@ def test_a_block_of_rmm_that_another_stream_still_uses(
     assert "in the order of stream" in next(each["message"] for each in finding["related"] if each["role"] == "free")
 
 
-@pytest.mark.parametrize("what", ["right", "late-adaptor-right", "reinitialize-right"])
+@pytest.mark.parametrize("what", ["right", "first-right", "late-adaptor-right", "reinitialize-right"])
 def test_right_programs_with_rmm(fake_device: FakeDevice, packages: Path, tmp_path: Path, what: str) -> None:
     ran = run(fake_device, tmp_path, packages, what)
     assert ran.loud == set(), ran.report["findings"]

@@ -66,10 +66,43 @@ def _in_each_thread(begin: Callable[[], object]) -> None:
     threading.Thread._bootstrap_inner = _bootstrap_inner  # type: ignore[attr-defined]
 
 
+def _at_next_lines(do: Callable[[], bool]) -> None:
+    """Call a function at the next lines that this thread comes to, until it returns True, or a few were in vain.
+
+    The interpreter stopped in the middle of a line, where a function may wait for its arguments that was looked up
+    before it was patched. Where something else traces the program, it is not disturbed.
+    """
+    frame, frames, left = sys._getframe(1), [], 64
+    while frame is not None and len(frames) < left:
+        frames.append(frame)
+        frame = frame.f_back  # type: ignore[assignment]
+    if sys.gettrace() is not None:
+        return
+
+    def trace(_frame: Any, _event: str, _arg: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left and not do():
+            return trace
+        for each in frames:
+            if each.f_trace is trace:
+                each.f_trace = None
+        frames.clear()
+        if sys.gettrace() is trace:
+            sys.settrace(None)
+        return None
+
+    for each in frames:
+        if each.f_trace is None:
+            each.f_trace = trace
+    sys.settrace(trace)
+
+
 class _RmmPools:
     """RMM's resources that cut blocks from larger memory: each that becomes a device's is put into one that tells.
 
-    The program meets its own ones only. Memory that it takes from a resource which is no device's is not told.
+    The program meets its own ones only. Memory that it takes from a resource which is no device's is not told. To make
+    the first pool may initialise CUDA: then this begins in the middle of `set_current_device_resource(pool)`.
     """
 
     POOLS = "PoolMemoryResource", "ArenaMemoryResource", "FixedSizeMemoryResource", "BinningMemoryResource"
@@ -83,16 +116,22 @@ class _RmmPools:
         self.kinds = tuple(getattr(self.mr, name) for name in self.POOLS if hasattr(self.mr, name))
         self.told: Dict[int, Any] = {}  # noqa: UP006
         self.own = {name: getattr(self.mr, name) for name in self.patches()}
-        with suppress(Exception):  # where there is no device
-            current = self.own["get_current_device_resource"]()
-            if self.is_pool(current):
-                self.own["set_current_device_resource"](self.telling(current))
+        self.take_over()
         patches = self.patches()
         patches["reinitialize"], self.own["reinitialize"] = self.reinitialize, rmm.reinitialize
         for module in [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "rmm"]:
             for name, patch in patches.items():
                 if getattr(module, name, None) is self.own[name]:
                     setattr(module, name, patch)
+        _at_next_lines(self.take_over)
+
+    def take_over(self) -> bool:
+        """Let the device's resource tell, if it is a pool. Return whether one does."""
+        with suppress(Exception):  # where there is no device
+            current = self.own["get_current_device_resource"]()
+            if not self.told and self.is_pool(current):
+                self.own["set_current_device_resource"](self.telling(current))
+        return bool(self.told)
 
     def patches(self) -> Dict[str, Callable[..., Any]]:  # noqa: UP006
         """Return what takes the place of RMM's functions."""
