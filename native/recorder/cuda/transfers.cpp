@@ -90,6 +90,9 @@ TransferSide side_of(const abi::BatchOperand& operand, const TransferShape& shap
 
 Reference reference_to(const TransferSide& side, const TransferShape& shape, AccessMode mode) {
     Reference reference{side.address, 0, static_cast<std::uint8_t>(mode)};
+    // The host's own memory now, at addresses that a device's had: a checker would take it for that.
+    if (side.end == Endpoint::PAGEABLE && recorder()->memory.was_given_back(side.address))
+        return {0, 0, reference.mode_flags};
     if (shape.empty()) return {0, 0, reference.mode_flags};
     if (!side.extent_known) return reference;
     reference.size = shape.width;

@@ -6,17 +6,30 @@
 #include <sys/mman.h>
 #include <utility>
 
+#include "recorder/memory/host_reads.hpp"
+
 namespace streamsan::recorder {
+namespace {
+
+constexpr std::size_t bitmaps = 2;
+
+/// What the host cannot read while it is allocated.
+bool is_of_device(MemoryKind kind) {
+    return kind == MemoryKind::PLAIN || kind == MemoryKind::STREAM_ORDERED || kind == MemoryKind::MAPPED;
+}
+
+}  // namespace
 
 AddressMap::AddressMap() : live_(new Live) {
-    void* bits =
-        mmap(nullptr, granules / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* bits = mmap(nullptr, bitmaps * granules / 8, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (bits == MAP_FAILED) throw std::bad_alloc();
-    words_ = static_cast<std::atomic<std::uint64_t>*>(bits);
+    words_ = static_cast<Bits*>(bits);
+    vacant_ = words_ + granules / 64;
 }
 
 AddressMap::~AddressMap() {
-    munmap(static_cast<void*>(words_), granules / 8);
+    munmap(static_cast<void*>(words_), bitmaps * granules / 8);
     delete live_;
 }
 
@@ -55,6 +68,7 @@ AddressMap::~AddressMap() {
     // The bits first: whoever learns the address from the API's return must find them.
     mark(range.base, range.size);
     const std::lock_guard lock(live_->lock);
+    occupy(range);
     if (keeps_bases_) [[unlikely]]
         live_->bases.insert(range.base);
     Ranges& ranges = live_->ranges;
@@ -81,7 +95,46 @@ AddressMap::~AddressMap() {
     const Range range = found->second;
     if (live_->spare.empty()) live_->spare = live_->ranges.extract(found);
     else live_->ranges.erase(found);
+    vacate(range);
     return range;
+}
+
+/// Under the lock, which those hold who find host memory there.
+void AddressMap::occupy(const Range& range) noexcept {
+    const std::uint64_t last = range.base + (range.size == 0 ? 0 : range.size - 1);
+    bool again = false;
+    for (std::uint64_t granule = range.base >> granule_bits; granule <= std::min(last >> granule_bits, granules - 1);
+         ++granule) {
+        if (!has(vacant_, granule)) [[likely]]
+            continue;
+        vacant_[granule >> 6].fetch_and(~(std::uint64_t{1} << (granule & 63)), std::memory_order_relaxed);
+        again = true;
+    }
+    if (again) mark(range.base, range.size);
+}
+
+/// Under the lock. Notes the granules in which no other range is live.
+void AddressMap::vacate(const Range& range) noexcept {
+    if (!is_of_device(range.kind) || range.size == 0 || host_can_read(range.base)) return;
+    const auto after = live_->ranges.lower_bound(range.base);
+    std::uint64_t first = range.base >> granule_bits, end = (range.base + range.size - 1 >> granule_bits) + 1;
+    if (after != live_->ranges.begin()) {
+        const Range& before = std::prev(after)->second;
+        first = std::max(first, (before.base + std::max<std::uint64_t>(before.size, 1) - 1 >> granule_bits) + 1);
+    }
+    if (after != live_->ranges.end()) end = std::min(end, after->first >> granule_bits);
+    for (std::uint64_t granule = first; granule < std::min(end, granules); ++granule)
+        vacant_[granule >> 6].fetch_or(std::uint64_t{1} << (granule & 63), std::memory_order_relaxed);
+}
+
+/// Of an address where nothing is live.
+[[gnu::noinline]] bool AddressMap::is_of_host(std::uint64_t address) const noexcept {
+    if (!host_can_read(address)) return false;
+    const std::lock_guard lock(live_->lock);
+    const std::uint64_t granule = address >> granule_bits;
+    if (!has(vacant_, granule)) return false;
+    words_[granule >> 6].fetch_and(~(std::uint64_t{1} << (granule & 63)), std::memory_order_relaxed);
+    return true;
 }
 
 std::optional<Range> AddressMap::find(std::uint64_t address) const {

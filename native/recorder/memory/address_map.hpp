@@ -30,7 +30,8 @@ public:
     AddressMap& operator=(const AddressMap&) = delete;
 
     /// Whether `address` may lie in memory that is or was allocated: one bit for every 2 MiB, read without a lock,
-    /// never cleared. True for some addresses that never were; a checker resolves exactly.
+    /// cleared only where the process has memory of its own by now. True for some addresses that never were; a checker
+    /// resolves exactly.
     [[nodiscard]] bool maybe(std::uint64_t address) const noexcept {
         return window().holds(address) && marked(address);
     }
@@ -56,7 +57,14 @@ public:
         const std::uint64_t granule = address >> granule_bits;
         if (granule >= granules) [[unlikely]]
             return beyond_.load(std::memory_order_relaxed);
-        return (words_[granule >> 6].load(std::memory_order_relaxed) >> (granule & 63) & 1) != 0;
+        if (!has(words_, granule)) return false;
+        return !has(vacant_, granule) || !is_of_host(address);
+    }
+    /// Whether memory of a device lay there, and the process has memory of its own there by now: the driver gives
+    /// addresses back to the system, which hands them out for stacks and heaps.
+    [[nodiscard]] bool was_given_back(std::uint64_t address) const noexcept {
+        const std::uint64_t granule = address >> granule_bits;
+        return granule < granules && has(vacant_, granule) && !has(words_, granule);
     }
     /// Changes when a word that was no address of memory may be one from now on. Looked at before the words are.
     [[nodiscard]] std::uint32_t growth() const noexcept { return growth_.load(std::memory_order_acquire); }
@@ -96,9 +104,18 @@ private:
     /// touched.
     static constexpr std::uint64_t granules = std::uint64_t{1} << (49 - granule_bits);
 
-    void mark(std::uint64_t base, std::uint64_t size) noexcept;
+    using Bits = std::atomic<std::uint64_t>;
 
-    std::atomic<std::uint64_t>* words_;
+    static bool has(const Bits* bits, std::uint64_t granule) noexcept {
+        return (bits[granule >> 6].load(std::memory_order_relaxed) >> (granule & 63) & 1) != 0;
+    }
+    void mark(std::uint64_t base, std::uint64_t size) noexcept;
+    void occupy(const Range& range) noexcept;
+    void vacate(const Range& range) noexcept;
+    [[nodiscard]] bool is_of_host(std::uint64_t address) const noexcept;
+
+    Bits* words_;
+    Bits* vacant_;  ///< only memory of devices lay there, which the host cannot read, and no range is live
     std::atomic<std::uint64_t> lowest_{~std::uint64_t{0}};
     std::atomic<std::uint64_t> highest_{0};
     std::atomic<std::uint32_t> growth_{1};

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -56,6 +57,39 @@ void limits() {
     CHECK(waitpid(child, &status, 0) == child && status == 0 && !map.maybe(granule * 300));
 }
 
+/// The driver gives a device's addresses back to the system, which hands them out again for the process's own memory.
+void host_memory_at_old_addresses() {
+    AddressMap map;
+    constexpr std::uint64_t size = 4 * granule;
+    void* const reserved = mmap(nullptr, size + granule, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(reserved != MAP_FAILED);
+    const std::uint64_t base = (reinterpret_cast<std::uint64_t>(reserved) + granule - 1) / granule * granule;
+    const auto set_readable = [&](std::uint64_t at, bool readable) {
+        CHECK(mprotect(reinterpret_cast<void*>(at), 4096, readable ? PROT_READ : PROT_NONE) == 0);
+    };
+    for (const MemoryKind kind : {MemoryKind::PLAIN, MemoryKind::PINNED}) {
+        map.add({base, 3 * granule / 2, kind, 1});
+        map.add({base + 3 * granule / 2, granule / 2, kind, 2});
+        map.remove(base);
+        CHECK(map.maybe(base) && !map.was_given_back(base));
+        for (const std::uint64_t at : {base + 4096, base + granule + 4096}) set_readable(at, true);
+        // Freed pinned memory may be readable still; and of the second granule a part is live.
+        CHECK(map.maybe(base + 4096) == (kind == MemoryKind::PINNED) && map.maybe(base + granule + 4096));
+        CHECK(map.was_given_back(base + 4096) == (kind == MemoryKind::PLAIN) && !map.was_given_back(base + granule));
+        map.add({base, granule, kind, 3});
+        CHECK(map.maybe(base + 4096) && !map.was_given_back(base + 4096));
+        map.remove(base);
+        map.remove(base + 3 * granule / 2);
+        for (const std::uint64_t at : {base + 4096, base + granule + 4096}) set_readable(at, false);
+    }
+    // What the host could read before it was freed says nothing when it can read it afterwards.
+    set_readable(base + 2 * granule, true);
+    map.add({base + 2 * granule, granule, MemoryKind::PLAIN, 4});
+    map.remove(base + 2 * granule);
+    CHECK(map.maybe(base + 2 * granule));
+    munmap(reserved, size + granule);
+}
+
 void against_a_list(unsigned seed) {
     std::mt19937_64 random(seed);
     AddressMap map;
@@ -106,6 +140,7 @@ void in_threads() {
 
 int main(int count, char** arguments) {
     limits();
+    host_memory_at_old_addresses();
     against_a_list(count > 1 ? static_cast<unsigned>(std::atoi(arguments[1])) : 1);
     in_threads();
     return 0;
