@@ -38,12 +38,12 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 from published_programs import STREAMSAN, Clock, Ran, ran  # noqa: E402
-from suite_results import GroupResult, PartResult, Run, outcomes, table, write_results  # noqa: E402
+from suite_results import DEVICE_LOST, GroupResult, PartResult, Run, outcomes, table, write_results  # noqa: E402
 
 TEST_SECONDS = 90
 """a test may take so long, by pytest-timeout"""
 MOST_STARTS = 4
-"""a part's process is started so often: after a crash it goes on behind the test that crashed"""
+"""a part's process is started so often: it goes on behind a test that crashed, or took the device with it"""
 AGAIN = 40
 """of a group so many differing tests run again"""
 
@@ -58,13 +58,14 @@ class Group:
     words: tuple[str, ...]
     """what pytest is to collect"""
     scripts: tuple[str, ...] = ()
-    """programs that are run as tests instead, relative to the folder"""
+    """programs that are run as tests instead, relative to the folder, with their arguments"""
     parts: int = 1
     only: str = ""
     leave_out: str = ""
     before: str = ""
     alone: bool = False
     devices: int = 1
+    plugins: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -78,21 +79,28 @@ def listed(suites: Path) -> Iterator[Group]:
             if packages is None and not checkout.is_dir():
                 continue
             folder = None if packages else checkout / entry["folder"]
-            patterns = group.get("scripts", ())
-            scripts = [path for each in patterns if folder for path in sorted(folder.glob(each))]
+            scripts = _scripts(folder, group.get("scripts", ()))
             yield Group(
                 f"{suite}/{name}",
                 folder,
                 _words(packages, group.get("files", ())),
-                tuple(str(path.relative_to(folder)) for path in scripts if folder),
+                tuple(scripts),
                 group.get("parts", 1),
                 group.get("only", ""),
                 group.get("leave_out", ""),
                 entry.get("before", ""),
                 group.get("alone", False),
                 group.get("devices", 1),
+                tuple(group.get("plugins", ())),
                 group.get("environment", {}),
             )
+
+
+def _scripts(folder: Path | None, patterns: Sequence[str]) -> Iterator[str]:
+    """Yield the programs that patterns name, each with the arguments that stand behind its pattern."""
+    for pattern, *arguments in map(str.split, patterns) if folder else ():
+        for path in sorted(folder.glob(pattern)) if folder else ():
+            yield " ".join([str(path.relative_to(folder)), *arguments])
 
 
 def _words(packages: Sequence[str] | None, files: Sequence[str]) -> tuple[str, ...]:
@@ -177,6 +185,9 @@ class Bench:
             ended_in = next((test for test in run.tests.open if test not in before), "")
             if done.status is None:
                 run.stopped, run.unfinished = ended_in, f"took too long, in {ended_in}"
+            if done.status == DEVICE_LOST:
+                run.crashes.append(f"the device is lost after {next(reversed(run.tests.ended), '')}")
+                continue
             if done.status is None or not ended_in:
                 break
             run.crashes.append(f"ended with {done.status} in {ended_in}")
@@ -199,6 +210,8 @@ class Bench:
         pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "outcomes_plugin"]
         pytest += ["-p", "pytest_timeout", f"--timeout={TEST_SECONDS}", "--continue-on-collection-errors"]
         pytest += ["-o", "consider_namespace_packages=true"]
+        for plugin in group.plugins:
+            pytest += ["-p", plugin]
         pytest += group.words
         if way == "plain":
             return pytest

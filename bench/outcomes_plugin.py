@@ -14,9 +14,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from typing import Any
 
 import pytest
+from suite_results import DEVICE_LOST
 
 OUTCOMES = os.environ["STREAMSAN_OUTCOMES"]
 exec(os.environ.get("STREAMSAN_BEFORE", ""), {})
@@ -70,6 +72,21 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.when == "teardown":
         word, seconds, why = _seen.pop(report.nodeid)
         _write({"test": report.nodeid, "outcome": word, "seconds": round(seconds, 2), "why": why})
+        if word == "failed" and _is_device_lost():
+            pytest.exit("the device is lost", returncode=DEVICE_LOST)
+
+
+def _is_device_lost() -> bool:
+    """Tell whether a kernel went wrong: the process's context takes no more work, for any of its later tests."""
+    torch, cupy = (sys.modules.get(name) for name in ("torch", "cupy"))
+    try:
+        if torch is not None and torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+        elif cupy is not None:
+            cupy.cuda.runtime.deviceSynchronize()
+    except Exception:
+        return True
+    return False
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:

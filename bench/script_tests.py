@@ -1,4 +1,4 @@
-"""A suite's scripts as tests of pytest: each is to end with 0.
+"""A suite's scripts as tests of pytest, each with its arguments: it is to end with 0.
 
 `bench/framework_suites.py` names them in the environment, and this file to pytest.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -16,5 +17,5 @@ import pytest
 @pytest.mark.parametrize("script", json.loads(os.environ.get("STREAMSAN_SCRIPTS", "[]")))
 def test_script(script: str) -> None:
     """Run a script, in the suite's folder."""
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, *shlex.split(script)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr)[-300:]

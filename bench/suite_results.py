@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+DEVICE_LOST = 86
+"""the status of a process whose device refuses all further work: what it tested from then on would fail for that"""
 KEEP_BYTES = 12 << 20
 """so much is kept of recordings, packed, and so much of reports"""
 

@@ -13,6 +13,8 @@ from types import ModuleType
 
 import pytest
 
+statuses: list[int] = []
+"""of the suite's processes"""
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 SUITE = """
 import os, pytest
@@ -47,6 +49,7 @@ def started(tmp_path: Path) -> object:
     """Return what runs the suite once, and returns the lines written so far."""
     (tmp_path / "test_suite.py").write_text(SUITE)
     lines = tmp_path / "outcomes.jsonl"
+    statuses.clear()
 
     def start(**more: str) -> Path:
         environment = {
@@ -57,7 +60,8 @@ def started(tmp_path: Path) -> object:
             **{f"STREAMSAN_{name}": text for name, text in more.items()},
         }
         words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "outcomes_plugin", "."]
-        subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, check=False)
+        done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, check=False)
+        statuses.append(done.returncode)
         return lines
 
     return start
@@ -72,6 +76,52 @@ def test_a_crash_is_known_and_the_next_process_goes_on_behind_it(results: Module
     assert whole.ended["test_suite.py::test_behind"] == "passed"
     assert whole.open == first.open
     assert len(whole.ended) == 5
+
+
+LOST = """
+import sys, types
+
+def synchronize(): raise RuntimeError("CUDA error: an illegal address")
+
+cuda = types.SimpleNamespace(is_initialized=lambda: LOST, synchronize=synchronize)
+sys.modules["torch"] = types.SimpleNamespace(cuda=cuda)
+LOST = False
+def test_fails(): assert 0
+def test_wrong():
+    global LOST
+    LOST = True
+    assert 0
+def test_behind(): pass
+"""
+
+
+def test_where_the_device_is_lost_the_next_process_goes_on(results: ModuleType, started, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "test_suite.py").write_text(LOST)
+    assert list(results.outcomes(started()).ended.values()) == ["failed", "failed"]
+    assert list(results.outcomes(started()).ended.values()) == ["failed", "failed", "passed"]
+    assert statuses == [results.DEVICE_LOST, 0]
+
+
+def test_programs_may_have_arguments(tmp_path: Path) -> None:
+    (tmp_path / "says.py").write_text("import sys; sys.exit(sys.argv[1:] != ['--steps', '2'])")
+    (tmp_path / "no.py").write_text("")
+    suites = _loaded("framework_suites")
+    scripts = tuple(suites._scripts(tmp_path, ["sa*.py --steps 2"]))
+    environment = {**os.environ, "STREAMSAN_SCRIPTS": json.dumps(scripts), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        os.devnull,
+        str(BENCH / "script_tests.py"),
+    ]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert scripts == ("says.py --steps 2",)
+    assert "1 passed" in done.stdout
 
 
 def test_parts_deal_the_chosen_tests_among_them(results: ModuleType, started) -> None:  # type: ignore[no-untyped-def]
