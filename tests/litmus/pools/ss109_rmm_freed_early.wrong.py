@@ -49,7 +49,7 @@ class Workers:
             memory = cp.cuda.UnownedMemory(buffer.ptr, buffer.size, buffer)
             data = cp.ndarray(COUNT, cp.float32, cp.cuda.MemoryPointer(memory, 0))
             data.fill(k)  # expect: SS109
-            SLOW_SUM((32,), (256,), (data, self.totals[k:], cp.int32(COUNT)))
+            SLOW_SUM((32,), (256,), (data, self.totals[k:], cp.int32(COUNT)))  # expect: SS109
 
 
 def main():
