@@ -180,3 +180,21 @@ def test_groups_of_the_list_name_each_suite_that_is_there(tmp_path: Path, monkey
     groups = list(bench.listed(tmp_path))
     assert {group.name.partition("/")[0] for group in groups} == {"cupy", "numba-cuda"}
     assert all(group.words for group in groups)
+
+
+def test_what_was_found_right_is_told_from_what_nobody_looked_at() -> None:
+    verdicts = _loaded("suite_verdicts")
+    listed = {"code": "SS109", "message": "m", "location": {"file": "/x/test_cuda.py", "line": 2340}}
+    new = {"code": "SS109", "message": "m", "location": {"file": "/x/test_cuda.py", "line": 1}}
+    other = {"code": "SS101", "message": "m", "location": {"file": "/x/test_cuda.py", "line": 2340}}
+    group = {
+        "name": "pytorch/cuda",
+        "tests": {"a": ["passed", "passed", ""], "b": ["passed", "failed", ""], "c": ["passed", None, ""]},
+        "recorded": [{"operations": 7000, "findings": [listed, new, other]}],
+    }
+    lines = verdicts.table([group])
+    assert lines[2] == "| pytorch | 2 | 1 | 7,000 | 3 | 1 | 2 |"
+    assert lines[4:] == ["pytorch/cuda: SS109 test_cuda.py:1: m", "pytorch/cuda: SS101 test_cuda.py:2340: m"]
+    for each in verdicts.listed():
+        assert each["why"].strip()
+        assert each["suite"].partition("/")[0] in ("pytorch", "cupy", "rmm", "numba-cuda")
