@@ -13,10 +13,9 @@ namespace {
 
 constexpr std::size_t bitmaps = 2;
 
-/// What the host cannot read while it is allocated.
-bool is_of_device(MemoryKind kind) {
-    return kind == MemoryKind::PLAIN || kind == MemoryKind::STREAM_ORDERED || kind == MemoryKind::MAPPED;
-}
+/// What the host cannot read while it is allocated, and whose addresses a free may give back. Those of stream-ordered
+/// memory stay the pool's, and its frees are too many to ask each time.
+bool is_given_back(MemoryKind kind) { return kind == MemoryKind::PLAIN || kind == MemoryKind::MAPPED; }
 
 }  // namespace
 
@@ -115,14 +114,16 @@ void AddressMap::occupy(const Range& range) noexcept {
 
 /// Under the lock. Notes the granules in which no other range is live.
 void AddressMap::vacate(const Range& range) noexcept {
-    if (!is_of_device(range.kind) || range.size == 0 || host_can_read(range.base)) return;
+    if (!is_given_back(range.kind) || range.size == 0) return;
     const auto after = live_->ranges.lower_bound(range.base);
-    std::uint64_t first = range.base >> granule_bits, end = (range.base + range.size - 1 >> granule_bits) + 1;
+    const auto granule_of = [](std::uint64_t address) { return address >> granule_bits; };
+    std::uint64_t first = granule_of(range.base), end = granule_of(range.base + range.size - 1) + 1;
     if (after != live_->ranges.begin()) {
         const Range& before = std::prev(after)->second;
-        first = std::max(first, (before.base + std::max<std::uint64_t>(before.size, 1) - 1 >> granule_bits) + 1);
+        first = std::max(first, granule_of(before.base + std::max<std::uint64_t>(before.size, 1) - 1) + 1);
     }
-    if (after != live_->ranges.end()) end = std::min(end, after->first >> granule_bits);
+    if (after != live_->ranges.end()) end = std::min(end, granule_of(after->first));
+    if (first >= end || host_can_read(range.base)) return;
     for (std::uint64_t granule = first; granule < std::min(end, granules); ++granule)
         vacant_[granule >> 6].fetch_or(std::uint64_t{1} << (granule & 63), std::memory_order_relaxed);
 }

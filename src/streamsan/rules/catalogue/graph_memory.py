@@ -258,7 +258,7 @@ def _restriction(variant: FactVariant, name: str, memory: str) -> tuple[str, str
 
 
 class GraphMemoryLeak(Rule):
-    """SS402. Reported where the memory is allocated."""
+    """SS402. Reported where the memory is allocated; at a launch, or where the graph is destroyed, if that has no line."""
 
     code = RuleCode.GRAPH_MEMORY_LEAK
     definition = "Memory that a graph allocated is still in use after the graph was destroyed and memory trimmed."
@@ -269,7 +269,10 @@ class GraphMemoryLeak(Rule):
     outranks = (RuleCode.LEAK,)
 
     def location(self, case: Case) -> Location:
-        return case.allocation_location() or case.location(case.operation)
+        if (allocated := case.allocation_location()) is not None:
+            return allocated
+        told = case.all_of(RelatedRole.USE, RelatedRole.OTHER, RelatedRole.DESTROY)
+        return case.location(next(filter(case.line, told), case.operation))
 
     def wording(self, case: Case) -> Wording:
         end, memory = case.operation, memory_of_graph(case)
