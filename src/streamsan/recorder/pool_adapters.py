@@ -11,7 +11,7 @@ import sys
 import threading
 from contextlib import suppress
 from importlib import util
-from typing import Any, Callable, Dict, Optional  # noqa: UP035
+from typing import Any, Callable, Dict, List, Optional  # noqa: UP035
 
 LIBRARY: str = globals().get("LIBRARY", "")
 """the recorder's library, which is loaded"""
@@ -72,10 +72,12 @@ def _at_next_lines(do: Callable[[], bool]) -> None:
     The interpreter stopped in the middle of a line, where a function may wait for its arguments that was looked up
     before it was patched. Where something else traces the program, it is not disturbed.
     """
-    frame, frames, left = sys._getframe(1), [], 64
+    frame: Any = sys._getframe(1)
+    frames: List[Any] = []  # noqa: UP006
+    left = 64
     while frame is not None and len(frames) < left:
         frames.append(frame)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     if sys.gettrace() is not None:
         return
 

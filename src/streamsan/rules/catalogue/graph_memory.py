@@ -258,7 +258,7 @@ def _restriction(variant: FactVariant, name: str, memory: str) -> tuple[str, str
 
 
 class GraphMemoryLeak(Rule):
-    """SS402. Reported where the memory is allocated; at a launch, or where the graph is destroyed, if that has no line."""
+    """SS402. Reported where the memory is allocated; has that no line, at a launch or where the graph is destroyed."""
 
     code = RuleCode.GRAPH_MEMORY_LEAK
     definition = "Memory that a graph allocated is still in use after the graph was destroyed and memory trimmed."
