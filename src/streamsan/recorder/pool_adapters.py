@@ -125,7 +125,6 @@ class _RmmPools:
             for name, patch in patches.items():
                 if getattr(module, name, None) is self.own[name]:
                     setattr(module, name, patch)
-        _at_next_lines(self.take_over)
 
     def take_over(self) -> bool:
         """Let the device's resource tell, if it is a pool. Return whether one does."""
@@ -239,7 +238,9 @@ def _attach() -> None:
         if framework is not None:
             finder._wanted.discard(name)
             with suppress(Exception):
-                attach(framework)
+                made = attach(framework)
+                if isinstance(made, _RmmPools):
+                    _at_next_lines(made.take_over)
     if finder._wanted:
         sys.meta_path.insert(0, finder)
 
