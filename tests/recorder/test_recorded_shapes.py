@@ -171,6 +171,15 @@ def test_a_buffer_that_ends_early_keeps_its_shape(recorded: Scenarios) -> None:
     assert [len(shape.arguments) for shape in found] == [12, 12, 12, 20, 12, 12, 12, 20]
 
 
+def test_no_launch_is_lost_whose_buffer_ends_long_before_its_parameters(recorded: Scenarios) -> None:
+    found = shapes(recorded.trace("short_buffers_that_differ"))
+    assert len(found) == 40
+    assert {len(shape.arguments) for shape in found} == {96}
+    assert {shape.places[0] for shape in found} == {PointerPlace(0, 0)}
+    assert found[-1].not_told == (ByteRun(40, 48),)
+    assert found[-1] == found[8]
+
+
 def test_a_driver_that_does_not_tell_parameters(recorded: Scenarios) -> None:
     by_name, buffer = shapes(recorded.trace("older_driver"))
     assert by_name == LaunchShape(SCALE, (), GRID, BLOCK, SHARED)  # where its addresses stand is not known

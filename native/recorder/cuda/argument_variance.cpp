@@ -46,7 +46,9 @@ std::vector<std::uint64_t> values_of(const SeenLaunch& launch, const std::vector
         std::uint64_t value = 0;
         if (piece.end <= launch.arguments.size())
             std::memcpy(&value, launch.arguments.data() + piece.begin, piece.end - piece.begin);
-        values.push_back(addresses.at(piece.begin) ? any_address : value);
+        // A buffer may end long before the parameters do (NCCL).
+        const bool is_address = piece.begin < addresses.size() && addresses[piece.begin];
+        values.push_back(is_address ? any_address : value);
     }
     return values;
 }

@@ -166,6 +166,22 @@ SCENARIO(short_buffers) {
     }
 }
 
+/// A buffer that ends long before the parameters do, with leftovers: as often as these are looked for, and more.
+SCENARIO(short_buffers_that_differ) {
+    const std::uint64_t a = allocate(0);
+    static std::vector<char> heap(megabyte);
+    std::array<std::uint64_t, 12> buffer{a};
+    std::size_t size = sizeof buffer;
+    void* extra[]{reinterpret_cast<void*>(1), buffer.data(), reinterpret_cast<void*>(2), &size, nullptr};
+    for (std::size_t count = 0; count < 40; ++count) {
+        buffer[5] = at(heap[count * 16]);
+        fired::Call("cuLaunchKernel")
+            .all({at(inner), 4, 3, 2, 32, 2, 1, 64, stream, 0, at(extra)})
+            .symbol(inner.mangled)
+            .done();
+    }
+}
+
 /// As many as there are, and some more, from several threads.
 SCENARIO(counters) {
     const std::uint64_t a = allocate(0), b = allocate(1);
