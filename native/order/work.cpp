@@ -247,9 +247,23 @@ void Engine::use_stale(std::uint32_t index, const Placed& use) {
     report(fact);
 }
 
+namespace {
+
+/// Whether a use of a freed address is of what lies there now: the driver looks at a copy's addresses, and refuses
+/// those of memory that was given back. Where it takes one, it is mostly the host's own: what a free gives back to the
+/// system, malloc may get.
+bool is_of_other_memory(const Allocation& freed, const Operation& use) {
+    const bool checked =
+        freed.kind == MemoryKind::PLAIN && freed.freed_by == static_cast<std::uint8_t>(FreeClass::DEVICE);
+    return checked && use.kind == OperationKind::COPY && use.status == 0;
+}
+
+}  // namespace
+
 void Engine::use_freed(Process& process, Thread& thread, const Stream* stream, std::uint32_t index, const Placed& use,
                        const Part* part) {
     Allocation& allocation = process.allocations[index];
+    if (recording_ && is_of_other_memory(allocation, use.operation)) return;
     // Unregistered host memory is host memory still.
     if (allocation.marks.use_reported || allocation.kind == MemoryKind::REGISTERED) return;
     const Placed by_host = allocation.uses[0];

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from order_program import OPAQUE, READ, WRITE, Program, line_of
+from recorded_program import Recording
 
 from streamsan.vocabulary import EdgeClass, FreeClass, MemoryKind, RelatedRole, SlotFlag, StreamKind, WaitClass
 from streamsan.vocabulary import OperationKind as Kind
@@ -11,6 +12,7 @@ from streamsan.vocabulary import OperationKind as Kind
 ORDERED = MemoryKind.STREAM_ORDERED
 S, T = 10, 11
 P = 0x10000
+INVALID_VALUE = 1
 
 
 def test_free_races_a_use_on_another_stream() -> None:
@@ -135,6 +137,25 @@ def test_use_after_free_by_another_thread(edge: EdgeClass | None, code: int, res
     (fact,) = program.facts()
     assert (fact.code, fact.rests_on) == (code, rests_on)
     assert fact.operation.kind is (Kind.LAUNCH if code == 101 else Kind.FREE)
+
+
+@pytest.mark.parametrize("status", [0, INVALID_VALUE])
+def test_a_copy_that_is_done_at_a_freed_address_is_of_other_memory(status: int) -> None:
+    program = Recording(S)
+    program.alloc(P)
+    program.free(P)
+    # The host's malloc got the addresses. What is still the freed memory, the driver refuses.
+    used = program.copy(S, P + 16, READ, thread=1, status=status)
+    expected = [(101, used)] if status else []
+    assert [(fact.code, fact.operation.site) for fact in program.facts()] == expected
+
+
+def test_a_kernel_that_is_launched_on_freed_memory_uses_it() -> None:
+    program = Recording(S)
+    program.alloc(P)
+    program.free(P)
+    used = program.launch(S, P + 16)
+    assert [(fact.code, fact.operation.site) for fact in program.facts()] == [(101, used)]
 
 
 def test_a_recycled_address_is_new_memory() -> None:
