@@ -1,8 +1,8 @@
 """The programs on pools, streams, graphs and pinned memory, recorded on H200s: judged by the marks of the program.
 
 `python bench/recorded_litmus.py --pools --traces tests/traces/pools` records them anew; NAME.host.sst was recorded with
-`--host-accesses`. PyTorch's own machine code is not kept, so what its kernels read and write is not known here: a
-program that needs it is left out.
+`--host-accesses`, and those for two devices on two H100s: of two ranks both are in the file. PyTorch's own machine code
+is not kept, so what its kernels read and write is not known here: a program that needs it is left out.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ RECORDINGS = sorted(FOLDER.glob("*.sst"))
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_a_recording_shows_the_marks_of_its_program_and_nothing_else(path: Path) -> None:
     expected = Expectations.of((PROGRAMS / f"{program(path)}.py").read_text(encoding="utf-8"))
-    loud = {
-        (finding.location.line, finding.code)
-        for finding in analyse_path(str(path)).findings
-        if finding.severity is not Severity.NOTE
-    }
+    findings = [each for each in analyse_path(str(path)).findings if each.severity is not Severity.NOTE]
+    loud = {(finding.location.line, finding.code) for finding in findings}
     assert loud == expected.loud
     assert bool(loud) == (".wrong" in path.stem)
+    ranks = (0, 1) if "_nccl_" in path.stem else ()
+    assert all(finding.ranks == ranks for finding in findings)
 
 
 def program(recording: Path) -> str:
@@ -39,7 +38,8 @@ def program(recording: Path) -> str:
 
 def test_each_wrong_program_is_here_beside_its_right_one() -> None:
     names = {program(path) for path in RECORDINGS}
-    assert len(names) >= 60
+    assert len(names) >= 79
+    assert len([name for name in names if "_nccl_" in name]) == 11
     assert {name.replace(".wrong", ".right") for name in names} <= names
 
 

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 VERDICTS = Path(__file__).parent / "accesses" / "verdicts.jsonl"
 POOLS = Path(__file__).parent / "pools" / "verdicts.jsonl"
+TWO_DEVICES = Path(__file__).parent / "pools" / "verdicts_two_devices.jsonl"
 LITMUS = ROOT / "tests" / "litmus"
 LIMITS = tomllib.loads((LITMUS / "recorded.toml").read_text(encoding="utf-8"))
 LACKS = {
@@ -70,8 +71,11 @@ def test_the_marks_are_those_of_the_programs(bench: ModuleType) -> None:
     assert {verdict.name for verdict in bench.read(VERDICTS)} <= names
 
 
-def test_the_documents_have_the_table_of_the_pairs_on_pools(bench: ModuleType, public_bugs: ModuleType) -> None:
-    verdicts = bench.read(POOLS)
+@pytest.mark.parametrize("place", [POOLS, TWO_DEVICES], ids=["one_device", "two_devices"])
+def test_the_documents_have_the_tables_of_the_pairs_on_pools(
+    bench: ModuleType, public_bugs: ModuleType, place: Path
+) -> None:
+    verdicts = bench.read(place)
     document = (ROOT / "docs" / "public-bugs.md").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "\n".join(bench.table(verdicts)) in document
@@ -81,7 +85,7 @@ def test_the_documents_have_the_table_of_the_pairs_on_pools(bench: ModuleType, p
 
 
 def test_each_wrong_program_on_pools_computed_wrong_and_is_shown(bench: ModuleType) -> None:
-    for verdict in bench.read(POOLS):
+    for verdict in (*bench.read(POOLS), *bench.read(TWO_DEVICES)):
         assert verdict.plain.numbers is not None
         assert (verdict.plain.numbers[0] > 0) == verdict.wrong, verdict.name
         ways = [way for way in verdict.recorded if way not in verdict.unseen]

@@ -1,6 +1,6 @@
-"""A stage of a pipeline sends its output to the next rank, and gives its memory up too early (Megatron-LM 4047).
+"""A stage of a pipeline sends its output to the next rank, and gives its memory up before it waits.
 
-The process group keeps the tensor, but not the memory that the tensor had: the next micro-batch gets it.
+The send has told the pool of its stream (record_stream): the next micro-batch gets other memory meanwhile.
 """
 
 import os
@@ -20,9 +20,9 @@ def send():
     for k in range(ROUNDS):
         output = torch.full((COUNT,), float(k + 1), device="cuda")
         handle = dist.isend(output, 1)
-        handle.wait()
         output.data = torch.empty(1, device="cuda")
         torch.full((COUNT,), -1.0, device="cuda")
+        handle.wait()
     torch.cuda.synchronize()
     return 0
 

@@ -24,7 +24,7 @@ class Group:
 
 def produce(group, k, target):
     """Make a tensor and send it."""
-    group.send(torch.full((COUNT,), float(k + 1), device="cuda:0"), target)
+    group.send(torch.full((COUNT,), float(k + 1), device="cuda:0"), target)  # expect: SS105
 
 
 def main():
@@ -35,7 +35,7 @@ def main():
     targets = [torch.zeros(COUNT, device="cuda:1") for _ in range(8)]
     torch.cuda.synchronize(1)
     for k, target in enumerate(targets):
-        produce(group, k, target)  # expect: SS105
+        produce(group, k, target)
         torch.full((COUNT,), -1.0, device="cuda:0")
     for device in range(2):
         torch.cuda.synchronize(device)
