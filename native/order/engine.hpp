@@ -378,7 +378,7 @@ private:
     /// Adds to what was there before `block` had its next owner the uses of it that may be pending.
     void add_uses(Process& process, const Allocation& allocation, PoolBlock& block, std::vector<PriorUse>& prior);
     /// Gives an operation of a pool the name of the stream that it speaks of.
-    void name_stream(const Slot& slot, const Process& process, std::uint32_t context, Operation& operation) const;
+    void name_stream(const Slot& slot, Process& process, std::uint32_t context, Operation& operation);
     /// Forgets a block whose bytes [begin, end) are handed out by `operation`; adds to `prior` the uses of it, and of
     /// those before it, that may still be pending. What is left of it on either side becomes free blocks.
     void clear_block(Process& process, std::uint32_t index, std::uint64_t begin, std::uint64_t end,

@@ -61,12 +61,13 @@ void Engine::hand_out(const Slot& slot, Process& process, Operation& operation) 
     if (!prior.empty()) pool_blocks_[pool_blocks_.make(process.number, index)].prior = std::move(prior);
 }
 
-void Engine::name_stream(const Slot& slot, const Process& process, std::uint32_t context, Operation& operation) const {
+void Engine::name_stream(const Slot& slot, Process& process, std::uint32_t context, Operation& operation) {
     if (slot.stream > per_thread_handle) {
         const std::uint32_t known = process.streams.find(slot.stream);
         if (known != none) operation.stream_name = streams_[known]->name;
-    } else if (slot.stream == legacy_handle && context != none && contexts_[context].legacy != none) {
-        operation.stream_name = streams_[contexts_[context].legacy]->name;
+    } else if (slot.stream == legacy_handle && context != none) {
+        // A pool hands out a block before the first work of its stream.
+        operation.stream_name = legacy_stream(process, context, threads_[operation.thread]).name;
     }
 }
 

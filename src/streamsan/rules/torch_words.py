@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.rules.collective_names import collective_noun
@@ -11,7 +13,9 @@ from streamsan.vocabulary import MemoryKind, RelatedRole
 _ALLOCATOR = "CUDACachingAllocator::"
 """begins what PyTorch's caching allocator says"""
 DEFAULT = "torch.cuda.default_stream()"
+CURRENT = "torch.cuda.current_stream()"
 SYNCHRONIZE = "torch.cuda.synchronize()"
+_ASYNCHRONOUS = re.compile(r"async|\bi(?:send|recv)\b")
 
 
 def is_of_torch(case: Case) -> bool:
@@ -40,14 +44,45 @@ def torch_stream(case: Case, operation: Operation | None) -> str:
     return DEFAULT if written == case.phrase("default_stream") else written
 
 
+def waiting_stream(case: Case, operation: Operation | None) -> str:
+    """Return what to write for the stream that is to wait before an operation.
+
+    The stream of a process group has no name in the program: a collective begins behind what is current when it is
+    called.
+    """
+    return CURRENT if _is_collective(case, operation) else torch_stream(case, operation)
+
+
+def is_awaited_by_its_work(case: Case, operation: Operation) -> bool:
+    """Tell whether it is a collective whose call returns a work that is to be waited for, as far as its line says."""
+    text = _text(case, operation.site)
+    return bool(_is_collective(case, operation) and case.line(operation) and (not text or _ASYNCHRONOUS.search(text)))
+
+
 def stream_waits(case: Case, runs: Operation | None, waits: Operation | None) -> str:
     """Return the call that lets the stream of one operation wait for that of another."""
-    call = f"{torch_stream(case, waits)}.wait_stream({torch_stream(case, runs)})"
-    line = case.line(runs) if runs is not None and collective_noun(case.names.site(runs.site).label) else 0
-    # The stream of a process group has no name in the program.
-    return f"{call}, or there wait() of the work that line {line} returns" if line else call
+    stream = waiting_stream(case, waits)
+    if runs is not None and is_awaited_by_its_work(case, runs):
+        return f"wait() of the work that line {case.line(runs)} returns, with {stream} current"
+    return f"{stream}.wait_stream({torch_stream(case, runs)})"
+
+
+def has_event(case: Case, site: int) -> bool:
+    """Tell whether the program has the event that a site records: PyTorch's copies and waits have some of their own."""
+    text = _text(case, site) if is_written_with_torch(case) else ""
+    return not text or "record" in text
 
 
 def host_waits(case: Case, runs: Operation | None) -> str:
     """Return the call that lets the host wait for the stream of an operation."""
     return f"{torch_stream(case, runs)}.synchronize()"
+
+
+def _is_collective(case: Case, operation: Operation | None) -> bool:
+    return operation is not None and bool(collective_noun(case.names.site(operation.site).label))
+
+
+def _text(case: Case, number: int) -> str:
+    """Return the line of the program that a site stands for, "" where it is not known."""
+    site = case.names.site(number)
+    return case.names.source_lines.get(site.file, {}).get(site.line, "")

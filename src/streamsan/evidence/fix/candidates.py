@@ -94,7 +94,7 @@ def _ordered(case: Case, trace: EditableTrace, earlier: Operation | None, later:
         pool = case.allocation is not None and case.allocation.kind in STREAM_ORDERED
         if later.kind is OperationKind.FREE and (later.stream or pool):
             yield FreeOnStream(later, earlier)
-        yield from with_known_events(trace, earlier, later)
+        yield from with_known_events(case, trace, earlier, later)
         if later.stream and later.kind is not OperationKind.GRAPH_NODE:
             for place in Place:
                 yield EventBetween(earlier, later, place)

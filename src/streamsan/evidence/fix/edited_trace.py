@@ -56,6 +56,11 @@ class EditableTrace:
             place = self._places[site] = place_of(self.trace, site)
         return place
 
+    def process(self, row: int) -> int:
+        """Return the number of the process that a row is of."""
+        threads, thread = self.trace.threads, int(self.slots["thread"][row])
+        return threads[thread].process if thread < len(threads) else -1
+
     def instances(self, operation: Operation) -> list[int]:
         """Return the rows of all successful operations of this kind at this operation's place, in order."""
         key = (self.place(operation.site), int(operation.kind))

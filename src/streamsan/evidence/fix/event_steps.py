@@ -15,7 +15,7 @@ from streamsan.evidence.fix.wait_lists import command_of, has_wait_lists, in_wai
 from streamsan.order.consumers import operation_of
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
-from streamsan.rules.torch_words import is_written_with_torch, torch_stream
+from streamsan.rules.torch_words import has_event, is_written_with_torch, waiting_stream
 from streamsan.vocabulary import OperationKind
 
 MOST_RECORDS = 2
@@ -62,10 +62,8 @@ class WaitForRecorded:
         line = line_beside(case, self.record, self.later)
         event = f"<the event of line {line}>" if line else "<the event that is recorded>"
         if is_written_with_torch(case):
-            waits = (
-                f"{torch_stream(case, self.later)}.wait_event({event})" if self.on_device else f"{event}.synchronize()"
-            )
-            return f"{where}: {waits}"
+            waits = f"{waiting_stream(case, self.later)}.wait_event({event})"
+            return f"{where}: {waits if self.on_device else f'{event}.synchronize()'}"
         if self.on_device:
             return f"{where}: {calls.stream_wait}({case.stream_argument(self.later)}, {event}, 0);"
         return f"{where}: {calls.event_wait}({event});"
@@ -90,7 +88,7 @@ class EventCallBehind:
         return f"move {named} {behind(case, self.target, self.call).replace('after', 'behind', 1)}"
 
 
-def with_known_events(trace: EditableTrace, earlier: Operation, later: Operation) -> Iterator[Step]:
+def with_known_events(case: Case, trace: EditableTrace, earlier: Operation, later: Operation) -> Iterator[Step]:
     """Yield what may be done with the program's own events to order `later` behind `earlier`."""
     first, last = trace.row(earlier), trace.row(later)
     if first is None or last is None or not earlier.stream:
@@ -99,6 +97,8 @@ def with_known_events(trace: EditableTrace, earlier: Operation, later: Operation
     on_device = bool(later.stream) and later.kind is not OperationKind.GRAPH_NODE
     records = trace.starts & (slots["kind"] == OperationKind.EVENT_RECORD) & (slots["status"] == 0)
     rows = np.flatnonzero(records & (slots["stream"] == slots["stream"][first])).tolist()
+    own = {site: has_event(case, site) for site in np.unique(slots["site"][rows]).tolist()}
+    rows = [row for row in rows if own[int(slots["site"][row])]]
     between = [row for row in rows if first < row < last]
     seen: set[int] = set()
     for row in between:

@@ -16,7 +16,15 @@ from streamsan.evidence.fix.wait_lists import blocking, command_of, has_wait_lis
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue.lifetime import short
-from streamsan.rules.torch_words import SYNCHRONIZE, host_waits, is_written_with_torch, stream_waits, torch_stream
+from streamsan.rules.torch_words import (
+    SYNCHRONIZE,
+    host_waits,
+    is_awaited_by_its_work,
+    is_written_with_torch,
+    stream_waits,
+    torch_stream,
+    waiting_stream,
+)
 from streamsan.vocabulary import NodeKind, OperationKind, SlotFlag, WaitClass
 
 BODIES = (OperationKind.GRAPH_INSTANTIATE, OperationKind.GRAPH_UPDATE)
@@ -102,10 +110,11 @@ class EventBetween:
     def _of_torch(self, case: Case) -> str:
         where = before(case, self.later, self.earlier, case.call(self.later))
         after = behind(case, self.earlier, self.later)
-        if self.place is Place.APART:
+        by_work = is_awaited_by_its_work(case, self.earlier)
+        if self.place is Place.APART and not by_work:
             record = f"event = {torch_stream(case, self.earlier)}.record_event()"
-            return f"{after}: {record}; {where}: {torch_stream(case, self.later)}.wait_event(event)"
-        place = where if self.place is Place.LATER else after
+            return f"{after}: {record}; {where}: {waiting_stream(case, self.later)}.wait_event(event)"
+        place = after if self.place is Place.EARLIER else where
         return f"{place}: {stream_waits(case, self.earlier, self.later)}"
 
 

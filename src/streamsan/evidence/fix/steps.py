@@ -99,11 +99,23 @@ class Calls:
 def pairs(trace: EditableTrace, earlier: Operation, later: Operation) -> list[tuple[int, int]]:
     """Return the rows of all operations at the later one's place, each with those at the earlier one's that it needs.
 
-    These are the latest before it in each stream, as far back as the last operation at the later one's place, or
-    those that this one had. Where there are none, nothing is known that it should wait for, and it is left out.
+    These are the latest before it in each stream of its process, as far back as the last operation at the later one's
+    place, or those that this one had. Where there are none, nothing is known that it should wait for, and it is left
+    out.
     """
-    slots, sources, targets = trace.slots, trace.instances(earlier), trace.instances(later)
+    sources, targets = trace.instances(earlier), trace.instances(later)
     own = trace.row(earlier), trace.row(later)
+    result = []
+    for process in sorted({trace.process(row) for row in targets}):
+        these = [row for row in sources if trace.process(row) == process]
+        result += _pairs(trace.slots, these, [row for row in targets if trace.process(row) == process], own)
+    return sorted(result, key=lambda pair: pair[1])
+
+
+def _pairs(
+    slots: Slots, sources: list[int], targets: list[int], own: tuple[int | None, int | None]
+) -> list[tuple[int, int]]:
+    """Return the pairs of one process."""
     result = []
     begin = 0
     latest: dict[int, int] = {}
