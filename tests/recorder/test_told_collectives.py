@@ -218,8 +218,9 @@ def program(fake_device: FakeDevice, folder: Path) -> str:
 def with_torch(fake_device: FakeDevice, folder: Path) -> str:
     """Return the binary of TORCH."""
     base = folder / "libc10.so"
-    shared(fake_device, base, "torch_profiler.cpp")
-    shared(fake_device, folder / "libc10_cuda.so", "torch_allocator.cpp", "-fvisibility=hidden", str(base))
+    compile_fake(base, ["torch_profiler.cpp"], "-shared", f"-Wl,-soname,{base.name}")
+    flags = ("-fvisibility=hidden", f"-Wl,-rpath,{folder}", str(base))
+    shared(fake_device, folder / "libc10_cuda.so", "torch_allocator.cpp", *flags)
     return compiled(fake_device, folder, "torch", TORCH, "libc10_cuda.so", base.name)
 
 
