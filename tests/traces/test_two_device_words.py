@@ -38,3 +38,10 @@ def test_waits_that_pytorch_makes_for_itself_are_not_to_be_removed() -> None:
     """Its process groups wait as they are made and ended, its captures before they begin."""
     report = streamsan.check(FOLDER / "ss303_nccl_captured.right.sst")
     assert not [each for each in report.findings if each.code == "SS504"]
+
+
+def test_two_copies_are_told_apart() -> None:
+    report = streamsan.check(FOLDER / "ss109_peer_gradient.wrong.sst")
+    (message,) = (each.message for each in report.findings if each.severity is streamsan.Severity.ERROR)
+    assert message.startswith("the copy (`cuMemcpyDtoDAsync`) reads ")
+    assert message.endswith("while an earlier copy (`cuMemcpyDtoDAsync`) may still be writing it")

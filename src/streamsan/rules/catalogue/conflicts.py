@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from streamsan.findings.finding import Observed, Severity
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Case
@@ -103,6 +105,8 @@ class UnorderedConflict(Rule):
         if uses:
             uses[0] = with_words(uses[0], sides.earlier_words())
         verb, gerund = sides.later_verb(), sides.earlier_gerund()
+        if before == work:
+            before = re.sub(r"^the ", "an earlier ", before)
         return Wording(
             message=f"{work} {verb} {memory} while {before} may still be {gerund} it{may}",
             related=(
