@@ -9,6 +9,7 @@ import pytest
 
 from expectations import Expectations
 from fake_device import FakeDevice, Ran
+from interpreters import interpreter
 from streamsan.order.recordings import DRIVER_POOLS
 from streamsan.recorder.driver_pools import driver_pools
 
@@ -170,6 +171,20 @@ if what.endswith("wrong"):
     hand_on()
 elif what.endswith("thread"):
     in_a_thread(hand_on)
+elif what.endswith("odd"):
+    (hook,) = cupy.cuda.get_memory_hooks().values()
+    print(hook.malloc_postprocess(), hook.free_preprocess(1, 2), hook.free_postprocess(mem_ptr=1, other=hook))
+    print(hook.malloc_postprocess(mem_ptr="1", mem_size=512), hook.malloc_postprocess(mem_ptr=512, mem_size=-512))
+    print(hook.free_preprocess(mem_ptr=1 << 64), hook.free_preprocess(mem_ptr=None))
+    for cupy.cuda.local.stream in ("no number", None):
+        print(hook.malloc_postprocess(mem_ptr=512, mem_size=512))
+    ptr = cupy.cuda.CurrentStream.ptr
+    del cupy.cuda.CurrentStream.ptr
+    print(hook.malloc_postprocess(mem_ptr=512, mem_size=512))
+    cupy.cuda.CurrentStream.ptr = ptr
+    told = cupy.cuda._told  # names of their own, not those that all of the interpreter shares
+    cupy.cuda._told = lambda method, **given: told(method, **{"".join(name): given[name] for name in given})
+    hand_on()
 elif what.endswith("freed"):
     hand_on(before_free=True)
     hand_on(on=main)
@@ -197,10 +212,12 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(device: FakeDevice, folder: Path, packages: Path, what: str, *options: str) -> Ran:
+def run(
+    device: FakeDevice, folder: Path, packages: Path, what: str, *options: str, python: str = sys.executable
+) -> Ran:
     (folder / "uses_cupy.py").write_text(PROGRAM)
     environment = {"PYTHONPATH": str(packages)}
-    return device.run(folder, [sys.executable, "uses_cupy.py", what], *options, environment=environment)
+    return device.run(folder, [python, "uses_cupy.py", what], *options, environment=environment)
 
 
 SS105 = {mark for mark in Expectations.of(PROGRAM).loud if mark[1] == "SS105"}
@@ -215,6 +232,18 @@ def test_a_block_of_cupy_that_another_stream_still_uses(
     assert ran.loud == SS105, ran.report["findings"]
     (finding,) = [each for each in ran.report["findings"] if each["code"] == "SS105"]
     assert "by a pool, for stream" in next(each["message"] for each in finding["related"] if each["role"] == "alloc")
+
+
+@pytest.mark.parametrize("version", [f"3.{minor}" for minor in range(9, 15) if minor != sys.version_info.minor])
+def test_other_pythons(fake_device: FakeDevice, packages: Path, tmp_path: Path, version: str) -> None:
+    ran = run(fake_device, tmp_path, packages, "thread", python=interpreter(version))
+    assert (ran.status, ran.errors, ran.loud) == (0, "", SS105)
+
+
+def test_the_hook_takes_any_values(fake_device: FakeDevice, packages: Path, tmp_path: Path) -> None:
+    ran = run(fake_device, tmp_path, packages, "odd")
+    assert (ran.status, ran.errors, {code for _, code in ran.loud}) == (0, "", {"SS105"})
+    assert ran.output.split("[")[0].split() == ["None"] * 10
 
 
 @pytest.mark.parametrize("what", ["right", "late-right"])

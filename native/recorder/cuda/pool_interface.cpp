@@ -11,8 +11,6 @@ using namespace streamsan::recorder::cuda;
 PoolWord hand_out{"streamsan_hand_out"};
 PoolWord take_back{"streamsan_take_back"};
 PoolWord record_stream{"streamsan_record_stream"};
-PoolWord cupy_hands_out{"cupy.cuda.MemoryPool.malloc"};
-PoolWord cupy_takes_back{"cupy.cuda.PooledMemory.free"};
 PoolWord rmm_hands_out{"rmm.mr.DeviceMemoryResource.allocate"};
 PoolWord rmm_takes_back{"rmm.mr.DeviceMemoryResource.deallocate"};
 
@@ -34,14 +32,6 @@ STREAMSAN_FOR_POOLS void streamsan_pool_record_stream_1(std::uint64_t address, s
 }
 
 // recorder/pool_adapters.py
-STREAMSAN_FOR_POOLS void streamsan_cupy_hand_out_1(std::uint64_t address, std::uint64_t size, std::uint64_t stream) {
-    block_handed_out(cupy_hands_out, address, size, stream);
-}
-
-STREAMSAN_FOR_POOLS void streamsan_cupy_take_back_1(std::uint64_t address) {
-    block_taken_back(cupy_takes_back, address, 0);
-}
-
 STREAMSAN_FOR_POOLS void streamsan_rmm_hand_out_1(std::uint64_t address, std::uint64_t size, std::uint64_t stream) {
     block_handed_out(rmm_hands_out, address, size, stream);
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "recorder/cuda/python_abi.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/run/process_file.hpp"
 
@@ -11,11 +12,6 @@ namespace streamsan::recorder::cuda {
 namespace {
 
 constexpr std::size_t most_bytes = 1 << 16;
-
-template <class Function>
-Function* in_program(const char* name) {
-    return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-}
 
 /// As a literal of Python, whatever the text has.
 std::string literal(std::string_view text) {
@@ -39,7 +35,7 @@ std::string library_path() {
 /// In the interpreter's main thread, between two of its instructions. 0: no exception.
 int run_adapters(void*) noexcept {
     try {
-        auto* const run = in_program<int(const char*)>("PyRun_SimpleString");
+        auto* const run = python::in_program<int(const char*)>("PyRun_SimpleString");
         if (run == nullptr || recorder() == nullptr) return 0;
         const std::string text = contents_of(recorder()->settings.adapters.c_str(), most_bytes);
         if (text.empty()) return 0;
@@ -57,8 +53,8 @@ int run_adapters(void*) noexcept {
 }  // namespace
 
 void load_python_adapters() {
-    auto* const is_running = in_program<int()>("Py_IsInitialized");
-    auto* const add = in_program<int(int (*)(void*), void*)>("Py_AddPendingCall");
+    auto* const is_running = python::in_program<int()>("Py_IsInitialized");
+    auto* const add = python::in_program<int(int (*)(void*), void*)>("Py_AddPendingCall");
     if (is_running != nullptr && add != nullptr && is_running() != 0) add(run_adapters, nullptr);
 }
 

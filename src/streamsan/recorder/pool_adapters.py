@@ -19,9 +19,14 @@ DRIVER_POOLS: bool = globals().get("DRIVER_POOLS", False)
 """`--pools driver`: frameworks are to take the driver's pools"""
 
 
-def _procedure(name: str, numbers: int) -> Callable[..., None]:
+def _function(name: str) -> Any:
     """Return a function of the recorder. The interpreter's lock is kept: the recorder never asks for it."""
-    found = getattr(ctypes.PyDLL(LIBRARY, mode=os.RTLD_NOLOAD | os.RTLD_LAZY), name)
+    return getattr(ctypes.PyDLL(LIBRARY, mode=os.RTLD_NOLOAD | os.RTLD_LAZY), name)
+
+
+def _procedure(name: str, numbers: int) -> Callable[..., None]:
+    """Return a function of the recorder that takes numbers."""
+    found = _function(name)
     found.argtypes = (ctypes.c_uint64,) * numbers
     found.restype = None
     return found  # type: ignore[no-any-return]
@@ -32,22 +37,19 @@ def _attach_to_cupy(cupy: Any) -> None:
     if DRIVER_POOLS:
         cupy.cuda.set_allocator(cupy.cuda.MemoryAsyncPool().malloc)
         return
-    hand_out, take_back = _procedure("streamsan_cupy_hand_out_1", 3), _procedure("streamsan_cupy_take_back_1", 1)
+    if sys.version_info < (3, 7):  # noqa: UP036 - calls functions of C otherwise; its CuPy is of 2021
+        return
+    make = _function("streamsan_cupy_hook_1")
+    make.argtypes, make.restype = (ctypes.py_object,), ctypes.py_object
+    hands_out, takes_back, not_told = make(cupy.cuda.get_current_stream)
 
     class Blocks(cupy.cuda.MemoryHook):  # type: ignore[misc]
-        """Hears of each block of CuPy's pool."""
+        """Hears of each block of CuPy's pool, by functions of the recorder (native/recorder/cuda/cupy_hook.cpp)."""
 
         name = "streamsan"
-
-        def malloc_postprocess(self, mem_ptr: int = 0, mem_size: int = 0, **_others: Any) -> None:
-            """A block has an owner. The pool took it from those of the thread's current stream."""
-            if mem_ptr and mem_size:
-                hand_out(mem_ptr, mem_size, cupy.cuda.get_current_stream().ptr or 1)
-
-        def free_preprocess(self, mem_ptr: int = 0, **_others: Any) -> None:
-            """It is about to be the pool's again."""
-            if mem_ptr:
-                take_back(mem_ptr)
+        malloc_postprocess = hands_out
+        free_preprocess = takes_back
+        alloc_preprocess = alloc_postprocess = malloc_preprocess = free_postprocess = not_told
 
     blocks = Blocks()
     blocks.__enter__()
