@@ -1,6 +1,7 @@
 // Recognises a Python stack by what its frames hold, compared with one that was seen at the same place.
 #pragma once
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -26,25 +27,26 @@ public:
             const auto& known = table_.record<Known>(key, candidates);
             if (known.label != label) continue;
             std::array<std::uint64_t, frames_at_most> codes;
-            WordsHash frames;
+            Places places;
             std::uint64_t frame = innermost;
             unsigned index = 0;
             for (; index < known.count && frame != 0; ++index) {
                 const auto code_word = load<std::uint64_t>(frame + layout.frame_code);
-                add_frame(frames, index, frame, code_word, load<std::uint64_t>(frame + layout.frame_instruction));
-                codes[index] = code_word & layout.code_mask;
+                places.add(frame, code_word, load<std::uint64_t>(frame + layout.frame_instruction));
+                const std::uint64_t code = code_word & layout.code_mask;
+                codes[index] = code;
                 // Code objects lie scattered: all are asked for before the first is looked at.
                 if ((known.functions >> index & 1) != 0) {
-                    __builtin_prefetch(reinterpret_cast<const void*>(codes[index] + layout.code_file));
-                    __builtin_prefetch(reinterpret_cast<const void*>(codes[index] + layout.code_first_line));
+                    __builtin_prefetch(reinterpret_cast<const void*>(code + layout.code_file));
+                    __builtin_prefetch(reinterpret_cast<const void*>(code + layout.code_first_line));
                 }
                 frame = load<std::uint64_t>(frame + layout.frame_previous);
             }
-            if (index != known.count || frames.value() != known.frames || (frame == 0) != known.whole) continue;
-            WordsHash identities;
-            for (index = 0; index < known.count; ++index)
-                if ((known.functions >> index & 1) != 0) identities.add(index, code_identity(layout, codes[index]));
-            if (identities.value() == known.identities) return known.site;
+            if (index != known.count || places.value() != known.frames || (frame == 0) != known.whole) continue;
+            std::uint64_t identities = 1;
+            for (std::uint32_t functions = known.functions; functions != 0; functions &= functions - 1)
+                identities = WordsHash::longer(identities, code_identity(layout, codes[std::countr_zero(functions)]));
+            if (identities == known.identities) return known.site;
         }
         return no_site;
     }
@@ -60,17 +62,16 @@ public:
         known.count = static_cast<std::uint16_t>(count);
         known.whole = load<std::uint64_t>(frames[count - 1].address + layout.frame_previous) == 0;
         known.functions = 0;
-        WordsHash places;
-        WordsHash identities;
+        Places places;
+        known.identities = 1;
         for (unsigned index = 0; index < count; ++index) {
             const PythonFrame& frame = frames[index];
-            add_frame(places, index, frame.address, frame.code_word, frame.instruction_word);
+            places.add(frame.address, frame.code_word, frame.instruction_word);
             if (frame.code == 0) continue;
             known.functions |= 1U << index;
-            identities.add(index, frame.identity);
+            known.identities = WordsHash::longer(known.identities, frame.identity);
         }
         known.frames = places.value();
-        known.identities = identities.value();
     }
 
     void clear() noexcept { table_.clear(); }
@@ -88,12 +89,23 @@ private:
     };
     static_assert(frames_at_most <= 32);
 
-    static void add_frame(WordsHash& hash, unsigned index, std::uint64_t frame, std::uint64_t code_word,
-                          std::uint64_t instruction_word) noexcept {
-        hash.add(3 * std::size_t{index}, frame);
-        hash.add(3 * std::size_t{index} + 1, code_word);
-        hash.add(3 * std::size_t{index} + 2, instruction_word);
-    }
+    /// A hash of frames: one chain for each of their words, which stay in registers.
+    class Places {
+    public:
+        void add(std::uint64_t frame, std::uint64_t code_word, std::uint64_t instruction_word) noexcept {
+            frames_ = WordsHash::longer(frames_, frame);
+            codes_ = WordsHash::longer(codes_, code_word);
+            instructions_ = WordsHash::longer(instructions_, instruction_word);
+        }
+        [[nodiscard]] std::uint64_t value() const noexcept {
+            return WordsHash::longer(WordsHash::longer(frames_, codes_), instructions_);
+        }
+
+    private:
+        std::uint64_t frames_ = 1;
+        std::uint64_t codes_ = 2;
+        std::uint64_t instructions_ = 3;
+    };
 
     /// By the innermost frames' places: what a program does in a loop differs there.
     static MemoTable::Key key_of(const PythonLayout& layout, std::uint64_t frame, std::uint32_t label) noexcept {

@@ -20,6 +20,10 @@ public:
         for (const std::uint64_t chain : chains_) all = std::rotl((all ^ chain) * odd, 31);
         return all;
     }
+    /// One chain with one more word.
+    [[nodiscard]] static std::uint64_t longer(std::uint64_t chain, std::uint64_t word) noexcept {
+        return std::rotl((chain ^ word) * odd, 29);
+    }
     /// Of a whole list, in less than half the time: the chains stay in registers.
     template <class WordAt>
     [[nodiscard, gnu::always_inline]] static std::uint64_t of(std::size_t count, WordAt word_at) noexcept {
@@ -39,10 +43,6 @@ public:
     }
 
 private:
-    static std::uint64_t longer(std::uint64_t chain, std::uint64_t word) noexcept {
-        return std::rotl((chain ^ word) * odd, 29);
-    }
-
     static constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;
     std::array<std::uint64_t, 4> chains_{1, 2, 3, 4};
 };
