@@ -3,8 +3,7 @@
 // - A free in the order of a stream: whatever uses the memory has to be ordered before it. A fill that the stream gets
 //   just before the free comes after all of that, and before the next owner.
 // - `cudaFree` of memory of the driver's pools waits for nothing (F-03 in docs/facts.md): all accesses must be over
-// when
-//   it is called. So the memory is filled then, and the call goes on when that is done.
+//   when it is called. So the memory is filled then, and the call goes on when that is done.
 // - Other frees wait for the device; there is nothing to show.
 // - A pool's block: reused_blocks.hpp says which; here is what it waits for. Everything that used it before has to be
 //   over when its next owner's first work runs. That work may wait for it in its stream, so an event is put there: once
