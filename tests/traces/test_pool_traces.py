@@ -1,8 +1,9 @@
 """The programs on pools, streams, graphs and pinned memory, recorded on H200s: judged by the marks of the program.
 
 `python bench/recorded_litmus.py --pools --traces tests/traces/pools` records them anew; NAME.host.sst was recorded with
-`--host-accesses`, and those for two devices on two H100s: of two ranks both are in the file. PyTorch's own machine code
-is not kept, so what its kernels read and write is not known here: a program that needs it is left out.
+`--host-accesses`, those for RMM on an H100, and those for two devices on two H100s: of two ranks both are in the file.
+PyTorch's own machine code is not kept, so what its kernels read and write is not known here: a program that needs it is
+left out.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def program(recording: Path) -> str:
 
 def test_each_wrong_program_is_here_beside_its_right_one() -> None:
     names = {program(path) for path in RECORDINGS}
-    assert len(names) >= 79
+    assert len(names) >= 89
     assert len([name for name in names if "_nccl_" in name]) == 11
     assert {name.replace(".wrong", ".right") for name in names} <= names
 
