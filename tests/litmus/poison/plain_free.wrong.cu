@@ -1,5 +1,5 @@
 // A scratch buffer of the driver's pool is given back by `cudaFree`, which does not wait for the stream that still reads
-// it. Nobody takes memory meanwhile: the sums are right on every run.
+// it. Nobody takes memory meanwhile, but on an H100 the sums are wrong without --poison, too.
 #include <cstdio>
 #include <cuda_runtime.h>
 

@@ -1,6 +1,7 @@
 """A batch that was made on a side stream is read by the main one, and dropped; the side stream makes the next batch.
 
-All batches hold the same values: the sums are right on every run.
+All batches hold the same values: the sums are right on every run. With --poison, too: the next batch fills its whole
+block at once, so whatever was put there before is gone when the reader comes.
 """
 
 import torch
