@@ -80,7 +80,7 @@ Object* free_preprocess(Object* self, Object* const* values, Size positional, Ob
 }
 
 /// CuPy calls the others too, and what its own do in them, nothing, takes longer.
-Object* not_told(Object*, Object* const*, Size, Object*) { return nothing(); }
+Object* tell_nothing(Object*, Object* const*, Size, Object*) { return nothing(); }
 
 }  // namespace
 }  // namespace streamsan::recorder::cuda
@@ -94,7 +94,7 @@ extern "C" __attribute__((visibility("default"))) streamsan::recorder::python::O
     static python::Method methods[] = {
         {"malloc_postprocess", malloc_postprocess, python::takes_vectorcall, nullptr},
         {"free_preprocess", free_preprocess, python::takes_vectorcall, nullptr},
-        {"not_told", not_told, python::takes_vectorcall, nullptr},
+        {"tell_nothing", tell_nothing, python::takes_vectorcall, nullptr},
     };
     if (!interpreter.find()) return nullptr;
     python::Object* const kept =

@@ -10,8 +10,8 @@
 namespace streamsan::recorder::cuda {
 namespace {
 
-PoolWord hands_out{"CUDACachingAllocator::malloc", false, true};
-PoolWord takes_back{"CUDACachingAllocator::free"};
+PoolWord block_of_torch{"CUDACachingAllocator::malloc", false, true};
+PoolWord block_back_to_torch{"CUDACachingAllocator::free"};
 std::atomic<bool> given_up{false};
 
 std::uint64_t whole_block(std::uint64_t size) {
@@ -24,19 +24,19 @@ std::uint64_t whole_block(std::uint64_t size) {
 void give_up_torch_blocks(const char* why) {
     if (given_up.exchange(true, std::memory_order_relaxed)) return;
     note_omission("the blocks of PyTorch's allocator are not recorded" + std::string(why));
-    blocks_no_longer_told(takes_back);
+    blocks_no_longer_told(block_back_to_torch);
 }
 
 bool torch_blocks_are_told() { return blocks_are_heard() && !given_up.load(std::memory_order_relaxed); }
 
 void torch_block_allocated(std::uint64_t address, std::uint64_t size, std::uint64_t stream) {
-    block_handed_out(hands_out, address, whole_block(size), stream, size);
+    block_handed_out(block_of_torch, address, whole_block(size), stream, size);
 }
 
-void torch_block_freed(std::uint64_t address) { block_taken_back(takes_back, address, 0); }
+void torch_block_freed(std::uint64_t address) { block_taken_back(block_back_to_torch, address, 0); }
 
 void torch_block_untold(std::uint64_t address, std::uint64_t size) {
-    block_no_longer_told(takes_back, address, whole_block(size));
+    block_no_longer_told(block_back_to_torch, address, whole_block(size));
 }
 
 bool capture_ends_torch_blocks() {
