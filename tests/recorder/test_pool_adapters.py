@@ -234,6 +234,7 @@ def test_a_block_of_cupy_that_another_stream_still_uses(
     assert "by a pool, for stream" in next(each["message"] for each in finding["related"] if each["role"] == "alloc")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("version", [f"3.{minor}" for minor in range(9, 15) if minor != sys.version_info.minor])
 def test_other_pythons(fake_device: FakeDevice, packages: Path, tmp_path: Path, version: str) -> None:
     ran = run(fake_device, tmp_path, packages, "thread", python=interpreter(version))

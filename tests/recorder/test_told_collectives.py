@@ -185,7 +185,10 @@ int main(int, char** arguments) {
 """
 FREED = next(number for number, line in enumerate(TORCH.splitlines(), 1) if line.endswith("// torch: SS105"))
 VERSIONS = range(1, 7)
-SCENARIOS = sorted(set(MARKS) - {"guess"})
+SCENARIOS = [
+    pytest.param(what, marks=pytest.mark.deep if number % 2 else ())
+    for number, what in enumerate(sorted(set(MARKS) - {"guess"}))
+]
 
 
 @pytest.fixture(scope="module")
@@ -246,6 +249,7 @@ def test_right_programs_are_silent(fake_device: FakeDevice, tmp_path: Path, prog
     assert (ran.loud, ran.notes) == (set(), set())
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("version", [each for each in VERSIONS if each != 5])
 @pytest.mark.parametrize("what", ["all_reduce", "send"])
 def test_each_published_version_is_understood(
