@@ -96,7 +96,7 @@ int main()
     });
     worker.join();
     OK(clFinish(io));
-    std::printf("%f\n", output[0]);
+    std::puts(output[0] == 1.0F ? "ok" : "wrong");
     for (Slot &slot : slots) {
         clReleaseEvent(slot.uploaded);
         clReleaseMemObject(slot.in);

@@ -73,7 +73,7 @@ int main(void)
         OK(clFinish(g.camera[which].queue));
     for (int i = 0; i < (LINES / CAMERAS) * WIDTH; i++)
         sum += g.ring[i];
-    printf("%ld\n", sum);
+    puts(sum == 4128768 ? "ok" : "wrong");
     for (int which = 0; which < CAMERAS; which++) {
         clReleaseMemObject(g.camera[which].line);
         clReleaseKernel(g.camera[which].expose);

@@ -37,7 +37,7 @@ def main():
     lower = Half(context, image, HEIGHT // 2, HEIGHT // 2)
     done = [half.run(program) for half in (upper, lower)]
     cl.enqueue_copy(upper.queue, pixels, image, wait_for=done)
-    print(pixels[0, 0], pixels[-1, -1])
+    print("ok" if (pixels[0, 0], pixels[-1, -1]) == (0.5, 0.5) else "wrong")
     return 0
 
 

@@ -25,9 +25,9 @@ class Half:
 
     def run(self, program, wait_for=None):
         kernel = cl.Kernel(program, "blur")
-        return kernel(
+        return kernel(  # expect: SS109
             self.queue, (WIDTH, self.rows), None, self.part, np.int32(WIDTH), wait_for=wait_for
-        )  # expect: SS109
+        )
 
 
 def main():

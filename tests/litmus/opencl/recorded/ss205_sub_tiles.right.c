@@ -61,7 +61,7 @@ int main(void)
     for (int number = 0; number < TILES; number++)
         enqueue_tile(&s, number, 2.0f + number);
     OK(clEnqueueReadBuffer(s.queue, s.matrix, CL_TRUE, 0, TILES * TILE * sizeof *host, host, 0, NULL, NULL));
-    printf("%f %f\n", host[0], host[TILES * TILE - 1]);
+    puts(host[0] == 2.0F && host[TILES * TILE - 1] == 7.0F ? "ok" : "wrong");
     OK(clReleaseKernel(s.scale));
     OK(clReleaseMemObject(s.matrix));
     OK(clReleaseCommandQueue(s.queue));
