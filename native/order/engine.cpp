@@ -11,9 +11,11 @@ namespace {
 
 bool is_continuation(std::uint8_t kind) { return kind >= first_continuation_kind; }
 
+/// Of a further reference of a copy: host memory that the trace knows nothing else of.
+constexpr std::uint8_t host_side_bit = bit(SlotFlag::HOST_SIDE);
+
 /// Of a further reference: the access may not happen. A recorder says CONDITIONAL of words that may be leftovers of the
 /// stack.
-constexpr std::uint8_t host_side_bit = bit(SlotFlag::HOST_SIDE);
 constexpr std::uint8_t doubtful_bits = bit(SlotFlag::ASSUMED) | bit(SlotFlag::CONDITIONAL);
 
 /// Of a further reference. In a slot of its own the bit is that of a call that never returned.
