@@ -30,15 +30,16 @@ static void setup(void)
     ASSERT_CL(clReleaseProgram(program));
 }
 
-static void add_squares(cl_mem in, cl_mem out)
+/* The caller keeps the pointer until the queue is done: some runtimes (PoCL 3.0) read the array of clEnqueueSVMFree late. */
+static void add_squares(cl_mem in, cl_mem out, void **kept)
 {
     size_t n = N;
-    void *tmp = clSVMAlloc(ctx, CL_MEM_READ_WRITE, N * sizeof(cl_int), 0);
+    void *tmp = *kept = clSVMAlloc(ctx, CL_MEM_READ_WRITE, N * sizeof(cl_int), 0);
     if (!tmp) die("clSVMAlloc", 0);
     ASSERT_CL(clSetKernelArg(square, 0, sizeof in, &in));
     ASSERT_CL(clSetKernelArgSVMPointer(square, 1, tmp));
     ASSERT_CL(clEnqueueNDRangeKernel(queue, square, 1, NULL, &n, NULL, 0, NULL, NULL));
-    ASSERT_CL(clEnqueueSVMFree(queue, 1, &tmp, NULL, NULL, 0, NULL, NULL));
+    ASSERT_CL(clEnqueueSVMFree(queue, 1, kept, NULL, NULL, 0, NULL, NULL));
     ASSERT_CL(clSetKernelArgSVMPointer(accumulate, 0, tmp));
     ASSERT_CL(clSetKernelArg(accumulate, 1, sizeof out, &out));
     ASSERT_CL(clEnqueueNDRangeKernel(queue, accumulate, 1, NULL, &n, NULL, 0, NULL, NULL));  // expect: SS101
@@ -47,12 +48,13 @@ static void add_squares(cl_mem in, cl_mem out)
 int main(void)
 {
     static cl_int in[N], out[N];
+    void *tmp[3];
     cl_int rc, bad = 0;
     for (int i = 0; i < N; i++) in[i] = i % 31;
     setup();
     cl_mem a = clCreateBuffer(ctx, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof in, in, &rc); ASSERT_CL(rc);
     cl_mem b = clCreateBuffer(ctx, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof out, out, &rc); ASSERT_CL(rc);
-    for (int i = 0; i < 3; i++) add_squares(a, b);
+    for (int i = 0; i < 3; i++) add_squares(a, b, &tmp[i]);
     ASSERT_CL(clEnqueueReadBuffer(queue, b, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL));
     for (int i = 0; i < N; i++) bad += out[i] != 3 * in[i] * in[i];
     clReleaseMemObject(a); clReleaseMemObject(b);
