@@ -247,4 +247,5 @@ def test_what_is_said_is_said_once_in_one_line(program: Path, tmp_path: Path) ->
     said = tmp_path / "a\\b\nsaid"
     escaped = str(said).replace("\\", "\\\\").replace("\n", "\\n")
     run(program, "core", "spoken", tmp_path / "F.sst", f"omissions={escaped}\nunknown=1\nnonsense\nmax_bytes=x\n")
-    assert said.read_text() == "first\nsecond line\n"
+    lost = "a call of cuLaunchKernel is not recorded, or not whole: the recorder failed in it"
+    assert said.read_text() == f"first\nsecond line\n{lost}\n"

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <new>
 
 #include "generated/cuda_callbacks.hpp"
 #include "recorder/cuda/contexts.hpp"
@@ -16,6 +15,7 @@
 #include "recorder/cuda/reused_blocks.hpp"
 #include "recorder/cuda/runtime_calls.hpp"
 #include "recorder/launch_path.hpp"
+#include "recorder/run/omissions.hpp"
 
 namespace streamsan::recorder::cuda {
 namespace {
@@ -232,6 +232,14 @@ STREAMSAN_LAUNCH_PATH void dispatch_or_throw(abi::Domain domain, std::uint32_t i
     if (domain == abi::Domain::resource) resource_event(static_cast<abi::Resource>(id), callback_data);
 }
 
+/// One call is lost, and may be half written: the report says so.
+[[gnu::cold, gnu::noinline]] void note_loss(abi::Domain domain, std::uint32_t id) noexcept {
+    const Callback* callback = nullptr;
+    if (domain == abi::Domain::driver && id < driver_ids) callback = driver_rows[id].callback;
+    if (domain == abi::Domain::runtime && id < runtime_ids) callback = runtime_rows[id];
+    note_lost_call(callback != nullptr ? callback->name : "an event of the driver");
+}
+
 }  // namespace
 
 void prepare_dispatch() {
@@ -274,9 +282,9 @@ STREAMSAN_LAUNCH_PATH void dispatch(void*, abi::Domain domain, std::uint32_t id,
     const int before = *error;
     try {
         dispatch_or_throw(domain, id, callback_data, __builtin_frame_address(0));
-    } catch (const std::bad_alloc&) {
-        // One operation is lost. The program may well go on without our memory.
     } catch (...) {
+        // The program may well go on without our memory.
+        note_loss(domain, id);
     }
     *error = before;
 }

@@ -95,6 +95,7 @@ struct Entry<function, Result(Parameters...)> {
         try {
             goes_on = enter(call);
         } catch (...) {
+            note_lost_call(call.row().name);
         }
         error = before;
         if (goes_on) {
@@ -107,6 +108,7 @@ struct Entry<function, Result(Parameters...)> {
         try {
             leave(call);
         } catch (...) {
+            note_lost_call(call.row().name);
         }
         error = after;
         if constexpr (!std::is_void_v<Result>) return static_cast<Result>(call.result);

@@ -60,4 +60,11 @@ void note_omission(std::string_view line) noexcept {
     errno = before;
 }
 
+void note_lost_call(std::string_view name) noexcept {
+    try {
+        note_omission("a call of " + std::string(name) + " is not recorded, or not whole: the recorder failed in it");
+    } catch (...) {
+    }
+}
+
 }  // namespace streamsan::recorder

@@ -347,6 +347,8 @@ SCENARIO(spoken) {
     note_omission("first");
     note_omission("first");
     note_omission("second\nline");
+    note_lost_call("cuLaunchKernel");
+    note_lost_call("cuLaunchKernel");
 }
 
 void begin(std::string& settings, std::string_view scenario) {
