@@ -59,13 +59,18 @@ bool certain(const Access& one, const Access& other) {
     return known(one.operation) && known(other.operation) && !one.operation.assumed() && !other.operation.assumed();
 }
 
+/// Bytes that a use of memory of unknown size is given which takes all of it, whatever its size is.
+constexpr std::uint64_t whole_of_unknown = std::uint64_t{1} << 32;
+
 /// Whether a copy or fill, or a kernel of which that is known, touches all that a kernel can reach from its pointer on.
 bool takes_all(const Allocation& allocation, const Access& bulk, const Access& kernel) {
     if (!is_kernels(kernel) || kernel.exact()) return false;
     // A word that kernels share is a flag or a counter, which the one may never write.
     if (is_kernels(bulk) && is_flag(allocation)) return false;
+    const bool whole =
+        allocation.size != 0 ? bulk.end >= allocation.end() : bulk.end >= allocation.base + whole_of_unknown;
     return bulk.plain() && bulk.touches() && bulk.rows == nullptr && bulk.begin <= kernel.begin &&
-           allocation.size != 0 && !allocation.marks.assumed && bulk.end >= allocation.end();
+           !allocation.marks.assumed && whole;
 }
 
 /// Sums may be looked at while they grow.
@@ -263,7 +268,7 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
     // A host function may have told another thread that the work before it is done.
     const bool told = process.host_function > earlier.operation.sequence;
     fact.assumed |= told;
-    if (told || stream.assumed || names_[earlier.operation.stream_name].assumed) fact.likely = false;
+    if (told || stream.of_anyone() || names_[earlier.operation.stream_name].of_anyone()) fact.likely = false;
     if (!process.pollers.empty()) [[unlikely]] {
         const Operation* const poller = poller_between(process, clock, later.operation, earlier.operation);
         if (poller != nullptr) {

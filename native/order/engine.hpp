@@ -149,7 +149,7 @@ private:
 
     // streams.cpp
     std::uint32_t new_stream(Process& process, std::uint32_t context, std::uint64_t handle, StreamKind kind,
-                             bool assumed, const Thread& thread, const Operation& made);
+                             bool assumed, const Thread& thread, const Operation& made, std::uint64_t apart = 0);
     /// The stream a handle names, introduced on first use; null when it is dead (then it has been reported).
     Stream* stream_of(std::uint64_t handle, Thread& thread, Process& process, const Operation& operation) {
         if (handle > per_thread_handle) {
@@ -471,7 +471,7 @@ private:
     void add_doubts(Fact& fact, const Process& process, Verdict order, const Stream* stream,
                     const Operation& earlier) const;
     void note_unknown(Process& process, const Stream& stream, const Operation& operation) const {
-        if (stream.assumed && !recording_) process.unknown_work = operation.sequence;
+        if (stream.of_anyone() && !recording_) process.unknown_work = operation.sequence;
     }
     /// Of a fact that rests on an observed order: names the copy or the query by which that is, where it is one's.
     /// Returns what the fact is then called, NONE where it is not.

@@ -46,7 +46,9 @@ bool Engine::equal_streams(const Stream* left, std::uint32_t right_name) const {
     const auto is_default = [](StreamKind kind) {
         return kind == StreamKind::LEGACY || kind == StreamKind::PER_THREAD;
     };
-    return (left->assumed && (right.assumed || is_default(right.kind))) || (right.assumed && is_default(left->kind));
+    if (left->apart != 0 && left->apart == right.apart) return false;
+    return (left->assumed && right.assumed) || (left->of_anyone() && is_default(right.kind)) ||
+           (right.of_anyone() && is_default(left->kind));
 }
 
 bool Engine::may_be_behind(const Process& process, const Stream* stream, const Operation& use) const {
@@ -55,21 +57,27 @@ bool Engine::may_be_behind(const Process& process, const Stream* stream, const O
     const StreamName& name = names_[use.stream_name];
     // A stream of an unknown caller may be the legacy default stream: work on it, and a wait for it, covers the
     // blocking streams.
-    if (!name.assumed && name.kind != StreamKind::NON_BLOCKING && use.stream_name != 0) {
+    if (!name.of_anyone() && name.kind != StreamKind::NON_BLOCKING && use.stream_name != 0) {
         const bool blocking = stream != nullptr && stream->kind != StreamKind::NON_BLOCKING;
         if ((blocking ? process.unknown_work : process.unknown_awaited) > use.sequence) return true;
-        const auto later = [&use](const AmbiguousWait& wait) { return wait.assumed && wait.sequence > use.sequence; };
+        const auto later = [&use](const AmbiguousWait& wait) {
+            return wait.assumed && wait.apart == 0 && wait.sequence > use.sequence;
+        };
         if (later(process.ambiguous) || later(process.other_ambiguous)) return true;
     }
     if (!name.assumed && name.kind != StreamKind::LEGACY && name.kind != StreamKind::PER_THREAD) return false;
     const AmbiguousWait& wait = process.ambiguous.handle != name.handle ? process.ambiguous : process.other_ambiguous;
-    return wait.handle != 0 && wait.sequence > use.sequence && (name.assumed || wait.assumed);
+    if (name.apart != 0 && wait.apart == name.apart) return false;
+    // A default stream is none that the program made.
+    const bool may_be_one = name.of_anyone() || (wait.assumed && (name.assumed || wait.apart == 0));
+    return wait.handle != 0 && wait.sequence > use.sequence && may_be_one;
 }
 
 void Engine::add_doubts(Fact& fact, const Process& process, Verdict order, const Stream* stream,
                         const Operation& earlier) const {
     fact.unseen = order == Verdict::unseen;
-    fact.assumed |= fact.unseen || (stream != nullptr && stream->assumed) || names_[earlier.stream_name].assumed;
+    fact.assumed |=
+        fact.unseen || (stream != nullptr && stream->of_anyone()) || names_[earlier.stream_name].of_anyone();
     fact.may_be_equal = may_be_behind(process, stream, earlier);
     if (order == Verdict::observed) fact.rests_on = EdgeClass::OBSERVED;
 }
@@ -127,7 +135,7 @@ bool Engine::judge_order(Process& process, Allocation& allocation, FreeClass fam
             order == Verdict::observed && !waits_itself ? name_wait(found.fact, use.epoch, at) : FactVariant::NONE;
         if (wait != FactVariant::NONE && by_device) found.fact.variant = wait;
         found.fact.may_be_equal |= equal;
-        found.assumed &= caller_decides || use.operation.assumed() || names_[use.operation.stream_name].assumed;
+        found.assumed &= caller_decides || use.operation.assumed() || names_[use.operation.stream_name].of_anyone();
     });
     if (certain.any || doubtful.any) {
         Found& found = certain.any ? certain : doubtful;

@@ -105,6 +105,11 @@ struct Stream {
     std::uint32_t name = 0;
     StreamKind kind = StreamKind::BLOCKING;
     bool assumed = false;
+    /// Of one that is assumed: the program made it. It is no default stream, and streams of the same number are
+    /// different.
+    std::uint64_t apart = 0;
+    /// Whether it may be any stream of an unknown caller, a default stream too.
+    [[nodiscard]] bool of_anyone() const { return assumed && apart == 0; }
     bool alive = true;
     bool blocking = true;
     bool unjoined = false;  ///< it is in its context's list of the same name
@@ -146,6 +151,7 @@ struct Capture {
 struct AmbiguousWait {
     std::uint64_t handle = 0;
     bool assumed = false;
+    std::uint64_t apart = 0;
     std::uint64_t sequence = 0;
 };
 

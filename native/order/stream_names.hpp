@@ -14,6 +14,8 @@ struct StreamName {
     std::uint32_t site = 0;
     StreamKind kind{};
     bool assumed = false;
+    std::uint64_t apart = 0;  ///< of one that is assumed, see Stream::apart
+    [[nodiscard]] bool of_anyone() const { return assumed && apart == 0; }
     std::uint32_t number = 0;  ///< in the order in which streams became known, from 1; 0: a default stream
 };
 
@@ -21,9 +23,10 @@ struct StreamName {
 class StreamNames {
 public:
     std::uint32_t intern(const StreamName& name) {
-        std::uint64_t key =
-            spread(name.handle) ^ (std::uint64_t{name.site} << 16 |
-                                   std::uint64_t{static_cast<std::uint8_t>(name.kind)} << 8 | (name.assumed ? 1U : 0U));
+        std::uint64_t key = spread(name.handle) ^
+                            (std::uint64_t{name.site} << 16 | std::uint64_t{static_cast<std::uint8_t>(name.kind)} << 8 |
+                             (name.assumed ? 1U : 0U)) ^
+                            spread(name.apart);
         for (;; ++key) {
             const std::uint32_t index = index_.number(key, names_.size());
             if (index == names_.size()) {
@@ -33,7 +36,7 @@ public:
             }
             const StreamName& known = names_[index];
             if (known.handle == name.handle && known.site == name.site && known.kind == name.kind &&
-                known.assumed == name.assumed) {
+                known.assumed == name.assumed && known.apart == name.apart) {
                 return index;
             }
         }

@@ -5,7 +5,7 @@
 
 namespace streamsan::order {
 std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::uint64_t handle, StreamKind kind,
-                                 bool assumed, const Thread& thread, const Operation& made) {
+                                 bool assumed, const Thread& thread, const Operation& made, std::uint64_t apart) {
     std::uint32_t index;
     if (spare_streams_.empty()) {
         index = static_cast<std::uint32_t>(streams_.size());
@@ -21,12 +21,13 @@ std::uint32_t Engine::new_stream(Process& process, std::uint32_t context, std::u
     stream.handle = handle;
     stream.kind = kind;
     stream.assumed = assumed;
+    stream.apart = apart;
     stream.blocking =
         kind != StreamKind::NON_BLOCKING && kind != StreamKind::LEGACY && kind != StreamKind::OUT_OF_ORDER;
     stream.context = context;
     stream.context_epoch = contexts_[context].epoch;
     stream.made = made;
-    stream.name = names_.intern({handle, made.site, kind, assumed});
+    stream.name = names_.intern({handle, made.site, kind, assumed, apart});
     // A handle cannot be used before it was made. What unknown callers made existed before everything, and so do
     // default streams: they continue no timeline, for who waits for them is not after what their first user knows.
     const bool anyone = kind == StreamKind::LEGACY || kind == StreamKind::PER_THREAD;
@@ -106,7 +107,8 @@ void Engine::stream_create(const Slot& slot, Thread& thread, Process& process, c
     }
     const std::uint32_t context = contexts_.named_or_current(process, thread, slot.address);
     if (slot.address != 0 && !contexts_.admit(context, operation)) return;
-    const std::uint32_t index = new_stream(process, context, slot.object, kind, assumed, thread, operation);
+    const std::uint32_t index =
+        new_stream(process, context, slot.object, kind, assumed, thread, operation, assumed ? slot.size : 0);
     process.streams.set(slot.object, index);
     if (kind == StreamKind::OUT_OF_ORDER) {
         streams_[index]->out_of_order = static_cast<std::uint32_t>(queues_.size());
@@ -255,7 +257,7 @@ void Engine::note_ambiguous(Process& process, const Stream& stream, const Operat
     note_unknown(process, stream, operation);
     if (!stream.assumed && stream.kind != StreamKind::LEGACY && stream.kind != StreamKind::PER_THREAD) return;
     if (process.ambiguous.handle != stream.handle) process.other_ambiguous = process.ambiguous;
-    process.ambiguous = {stream.handle, stream.assumed, operation.sequence};
+    process.ambiguous = {stream.handle, stream.assumed, stream.apart, operation.sequence};
 }
 
 }  // namespace streamsan::order

@@ -64,13 +64,26 @@ FRONT = "cudaMemsetAsync(d, 0, m * sizeof(float), a); "
         (UPLOAD + "scale<<<(n + 255) / 256, 256, 0, b>>>(d + n, n);", None),
         (FRONT + "scale<<<(n + 255) / 256, 256, 0, b>>>(d + m, n);", None),
         (FRONT + "cudaMemsetAsync(d + m / 2, 0, m * sizeof(float), b);", Severity.ERROR),
-        (FRONT + "cudaMemsetAsync(d + n, 0, m * sizeof(float), b);", Severity.NOTE),
+        (FRONT + "cudaMemsetAsync(d + n / 2, 0, m * sizeof(float), b);", Severity.NOTE),
+        # What is behind the allocation meets nothing in it.
+        (FRONT + "cudaMemsetAsync(d + n, 0, m * sizeof(float), b);", None),
         (FRONT + "cudaMemsetAsync(d + (n < m ? m : n), 0, m * sizeof(float), b);", None),
         # What is known later is not known of what was before.
         (FRONT + "if (m == 16) cudaMemsetAsync(d + 16, 0, 64, b);", Severity.NOTE),
         (FRONT + "if (m <= 16) cudaMemsetAsync(d + 16, 0, 64, b);", Severity.NOTE),
-        # Which elements the kernel leaves out is not followed: no more than a doubt.
-        (UPLOAD + "every_other<<<(n + 255) / 256, 256, 0, b>>>(d + n / 2, n / 2);", Severity.NOTE),
+        # Which elements the kernel leaves out is not followed. What takes all is beside it wherever it is.
+        (UPLOAD + "every_other<<<(n + 255) / 256, 256, 0, b>>>(d + n / 2, n / 2);", Severity.WARNING),
+        (
+            "every_other<<<(n + 255) / 256, 256, 0, a>>>(d, n); cudaMemsetAsync(d, 0, n * sizeof(float), b);",
+            Severity.WARNING,
+        ),
+        (UPLOAD + "cudaMemsetAsync(d + m, 0, 64, b);", Severity.ERROR),
+        # A part may be what the kernel leaves out; so may the other kernel's elements be.
+        (FRONT + "every_other<<<(n + 255) / 256, 256, 0, b>>>(d, n);", Severity.NOTE),
+        (
+            "every_other<<<(n + 255) / 256, 256, 0, a>>>(d, n); every_other<<<(n + 255) / 256, 256, 0, b>>>(d, n);",
+            Severity.NOTE,
+        ),
     ],
 )
 def test_uses_meet_where_they_do_so_for_all_numbers(calls, severity, tmp_path):

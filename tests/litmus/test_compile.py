@@ -17,7 +17,7 @@ PROGRAMS = [
     path
     for place in (FOLDER, FOLDER / "recorded", FOLDER.parents[1] / "examples")
     for path in sorted(place.glob("*.cu"))
-]
+] + sorted(FOLDER.glob("programs/*/*.c*"))
 NVCC = shutil.which("nvcc")
 
 pytestmark = [

@@ -110,8 +110,8 @@ class Program:
     def stream(self, handle: int, kind: StreamKind = StreamKind.NON_BLOCKING, **fields: object) -> int:
         return self.op(Kind.STREAM_CREATE, object=handle, detail=kind, **fields)  # type: ignore[arg-type]
 
-    def unknown_stream(self, handle: int) -> int:
-        return self.op(Kind.STREAM_CREATE, api="", object=handle, detail=StreamKind.UNKNOWN, flags=8)
+    def unknown_stream(self, handle: int, apart: int = 0) -> int:
+        return self.op(Kind.STREAM_CREATE, api="", object=handle, size=apart, detail=StreamKind.UNKNOWN, flags=8)
 
     def alloc(self, address: int, kind: MemoryKind = MemoryKind.PLAIN, stream: int = 0, **fields: object) -> int:
         fields.setdefault("bytes", 256)

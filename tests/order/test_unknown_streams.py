@@ -63,3 +63,31 @@ def test_a_body_on_an_unknown_stream_may_be_behind_the_default_one(stream: int) 
     p.op(Kind.HOST_ACCESS, thread=1, memory=HOST, mode=READ, bytes=16)
     (fact,) = p.facts(108)
     assert fact.may_be_equal is (stream == UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("used", "awaited", "may_be_equal"),
+    [
+        ((11, 7), (12, 7), False),
+        ((11, 7), (12, 8), True),
+        ((11, 7), (12, 0), True),
+        ((11, 0), (12, 7), True),
+        ((11, 0), (12, 0), True),
+        # What the program made is no default stream.
+        ((2, 0), (12, 7), False),
+        ((2, 0), (12, 0), True),
+        ((11, 7), (1, 0), False),
+    ],
+)
+def test_streams_of_one_number_are_apart(used: tuple[int, int], awaited: tuple[int, int], may_be_equal: bool) -> None:
+    p = Program(whole=False)
+    for stream, number in (used, awaited):
+        if stream > 2:
+            p.unknown_stream(stream, apart=number)
+    p.alloc(HOST, MemoryKind.PINNED)
+    p.copy(used[0], HOST, WRITE, bytes=64)
+    p.sync(awaited[0])
+    p.op(Kind.HOST_ACCESS, memory=HOST, mode=READ, bytes=16)
+    facts = p.facts(108)
+    # A wait for the legacy default stream is one for the blocking streams.
+    assert [fact.may_be_equal for fact in facts] == ([] if awaited[0] == 1 else [may_be_equal])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from streamsan.findings.finding import Finding
+from streamsan.findings.finding import Finding, Place
 from streamsan.findings.reading_gaps import Unread, real_path
 from streamsan.findings.same_findings import merge
 
@@ -45,6 +45,22 @@ class Checked:
     remarks: tuple[str, ...] = ()
     """what inputs of this sort never show, one line each"""
     unread: Unread = field(default_factory=Unread)
+    program: tuple[str, ...] = ()
+    """of a program of several sources: all of them"""
+    executed: frozenset[Place] = frozenset()
+    """of such a program: the places of its operations, for another one may have some of the sources, too"""
+
+
+def files_of(results: Sequence[Checked]) -> int:
+    """Return how many files were checked."""
+    shared = {file for result in results for file in result.program}
+    return len(shared) + sum(1 for result in results if not result.program)
+
+
+def operations_of(results: Sequence[Checked]) -> int:
+    """Return how many operations several inputs have; those of a source in several programs count once."""
+    shared = {place for result in results for place in result.executed}
+    return len(shared) + sum(result.operations for result in results if not result.program)
 
 
 def merge_inputs(results: Sequence[Checked]) -> list[Finding]:

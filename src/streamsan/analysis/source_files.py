@@ -65,6 +65,18 @@ class SourceOptions:
     """where the sources are that traces name"""
     contents: Mapping[str, bytes] = field(default_factory=dict)
     """real path -> what to take a file for, in place of what is in it: edits that were not written, standard input"""
+    partners: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """real path of a source -> the other sources of its program"""
+
+    def program_of(self, path: str) -> tuple[str, ...]:
+        """Return the sources of the program that a source stands for: mostly it alone."""
+        return (path, *self.partners.get(os.path.realpath(path), ())) if self.partners else (path,)
+
+    def compiled(self, paths: Sequence[str]) -> Iterator[list[tuple[Path, CompilerOptions]]]:
+        """Yield the ways in which a program's sources are compiled; of a source with fewer ways, its last one again."""
+        ways = [self.configurations(path) for path in paths]
+        for number in range(max(map(len, ways))):
+            yield [(Path(path), way[min(number, len(way) - 1)]) for path, way in zip(paths, ways, strict=True)]
 
 
 def analyse_source(path: str, options: SourceOptions, proofs: Proofs = ALL) -> Checked:
@@ -96,9 +108,10 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Tr
     files: dict[str, str] = {}
     foreign: set[str] = set()
     own: set[str] = set()
-    for number, compiler in enumerate(options.configurations(path)):
+    paths = options.program_of(path)
+    for number, program in enumerate(options.compiled(paths)):
         try:
-            reading = cuda_source.read(Path(path), compiler, contents=options.contents)
+            reading = cuda_source.read_program(program, contents=options.contents)
         except OSError as error:
             raise UnreadableError(path, reason_of(error)) from error
         for world in reading.worlds:
@@ -122,7 +135,10 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Tr
         merged = [each.weakened(Severity.NOTE) if RULES[each.code].finds_needless else each for each in merged]
     every = sorted([*merged, *unread.values()], key=lambda finding: finding.order)
     findings = once_per_reason(finding for finding in every if finding.location.file not in foreign)
-    return Checked(path, tuple(findings), len(places), files, unread=Unread.merged(gaps)), found
+    checked = Checked(path, tuple(findings), len(places), files, unread=Unread.merged(gaps))
+    if len(paths) > 1:
+        checked = replace(checked, program=paths, executed=frozenset(places))
+    return checked, found
 
 
 def _not_read(path: str, reading: Reading) -> Unread:

@@ -32,6 +32,8 @@ class Input:
 
     path: str
     only_if_not_included: bool = False
+    together: bool = False
+    """It was given beside others, or is listed with them: they may be one program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def expand(paths: Sequence[str], exclude: Sequence[str] = (), configurations: Co
     problems: list[Problem] = []
     for path in paths:
         if not os.path.isdir(path):
-            collection.add(path)
+            collection.add(path, together=Path(path).suffix.lower() in SOURCE_SUFFIXES - HEADER_SUFFIXES)
             continue
         found = False
         for file in _files(path, _ignored(path, exclude), problems):
@@ -74,7 +76,7 @@ def expand_listed(files: Iterable[str], exclude: Sequence[str], configurations: 
     ignored = _ignored(os.curdir, exclude)
     for file in files:
         if _has_input_suffix(file) and _is_brought_in(file, ignored):
-            collection.add_from_folder(file)
+            collection.add_from_folder(file, together=True)
     return collection.expanded([])
 
 
@@ -95,18 +97,18 @@ class _Collection:
         self._words = DeviceWords()
         self._left_out = 0
 
-    def add(self, path: str) -> None:
+    def add(self, path: str, together: bool = False) -> None:
         path = _first_of_run(path)
-        self._named.setdefault(os.path.realpath(path), Input(path))
+        self._named.setdefault(os.path.realpath(path), Input(path, together=together))
 
-    def add_from_folder(self, file: str) -> None:
+    def add_from_folder(self, file: str, together: bool = False) -> None:
         suffix = Path(file).suffix.lower()
         if suffix in PLAIN_SUFFIXES and not self._has_words(file):
             self._left_out += 1
         elif suffix in HEADER_SUFFIXES:
             self._headers.setdefault(os.path.realpath(file), Input(file, only_if_not_included=True))
         else:
-            self.add(file)
+            self.add(file, together)
 
     def _has_words(self, file: str) -> bool:
         try:

@@ -9,6 +9,7 @@ from streamsan.checking.every_input import check_all
 from streamsan.checking.macros import macros_of
 from streamsan.checking.reporting import Reporting
 from streamsan.checking.request import Request
+from streamsan.checking.source_programs import in_programs
 from streamsan.report import Report
 
 PathLike = str | os.PathLike[str]
@@ -71,8 +72,9 @@ def check(
         exclude=exclude,
     )
     expanded = request.expanded
-    results, failed, limits = check_all(expanded.inputs, request.options, proofs=reporting.proofs)
-    problems = [*request.limits, *expanded.unreadable, *failed, *limits, *expanded.remarks]
+    inputs, options, cut_short = in_programs(expanded.inputs, request.options)
+    results, failed, limits = check_all(inputs, options, proofs=reporting.proofs)
+    problems = [*request.limits, *expanded.unreadable, *failed, *limits, *expanded.remarks, *cut_short]
     return reporting.report(results, problems, request.unread)
 
 

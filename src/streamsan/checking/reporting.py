@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self, TypeVar
 
-from streamsan.analysis.checked import Checked, merge_inputs, reason_of
+from streamsan.analysis.checked import Checked, files_of, merge_inputs, operations_of, reason_of
 from streamsan.checking.option_error import OptionError
 from streamsan.checking.quoted import Quoted
 from streamsan.checking.selection import Selection
@@ -129,8 +129,8 @@ class Reporting:
         return Report(
             findings=findings,
             shown_notes=self.shown_notes,
-            files=len(results),
-            operations=sum(result.operations for result in results),
+            files=files_of(results),
+            operations=operations_of(results),
             sources=quoted.texts(),
             suppressed=len(self.selection.keep(found)) - len(selected),
             in_baseline=len(selected) - len(findings),

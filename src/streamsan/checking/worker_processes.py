@@ -12,6 +12,7 @@ from pebble import ProcessExpired, ProcessPool
 
 from streamsan.analysis.checked import Checked
 from streamsan.analysis.inputs import analyse_path
+from streamsan.analysis.programs import Outline, outline
 from streamsan.analysis.source_files import SourceOptions
 from streamsan.checking.defects import problem_of
 from streamsan.evidence.proofs import ALL, Proofs
@@ -37,6 +38,32 @@ def outcomes(paths: Sequence[str], options: SourceOptions, proofs: Proofs, jobs:
     finally:
         pool.stop()
         pool.join()
+
+
+def outlines(paths: Sequence[str], options: SourceOptions, jobs: int) -> list[Outline]:
+    """Return what each source defines and needs, read in `jobs` processes."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(_LOADED))
+    pool = ProcessPool(min(jobs, len(paths)), context=context, initializer=_begin, initargs=[options, ALL])
+    try:
+        futures = [pool.schedule(_outline, args=[path]) for path in paths]
+        found = [_outline_of(path, future) for path, future in zip(paths, futures, strict=True)]
+        pool.close()
+        return found
+    finally:
+        pool.stop()
+        pool.join()
+
+
+def _outline(path: str) -> Outline:
+    return outline(path, _Task.options)
+
+
+def _outline_of(path: str, future: Future[Outline]) -> Outline:
+    try:
+        return future.result()
+    except ProcessExpired:  # who checks it says so
+        return Outline(path)
 
 
 class _Task:

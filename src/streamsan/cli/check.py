@@ -9,6 +9,7 @@ import click
 
 from streamsan.checking.macros import in_order
 from streamsan.checking.request import Request
+from streamsan.checking.source_programs import in_programs
 from streamsan.cli.checking import available_cores, check_all
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.program import require_place
@@ -171,7 +172,8 @@ def check(
         contents=given.contents if given else None,
     )
     expanded, options = request.expanded, request.options
-    inputs, unreadable = expanded.inputs, expanded.unreadable
+    unreadable = expanded.unreadable
+    inputs, options, cut_short = in_programs(expanded.inputs, options, jobs or available_cores())
     if diff and fix:
         raise click.UsageError("--diff shows what --fix writes: give one of them")
     if (diff or fix) and not reporting.fixes:
@@ -208,7 +210,9 @@ def check(
         with seeking() as tell:
             results, failed = fixing.with_edits(results, options, reporting, tell)
         unreadable += failed
-    report = reporting.report(results, [*request.limits, *unreadable, *problems, *expanded.remarks], request.unread)
+    report = reporting.report(
+        results, [*request.limits, *unreadable, *problems, *expanded.remarks, *cut_short], request.unread
+    )
     say_problems(report)
     if report_file:
         if not deliver(report, reporting, report_file):

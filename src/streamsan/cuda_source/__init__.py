@@ -7,6 +7,8 @@ the rooms `language`, `calls`, `objects` and `device`, on `values` and `program`
 """
 
 from streamsan.cuda_source.explore import read as read
+from streamsan.cuda_source.explore import read_program as read_program
 from streamsan.cuda_source.limits import Limits as Limits
+from streamsan.cuda_source.program.linker_symbols import symbols_of as symbols_of
 from streamsan.cuda_source.world import Reading as Reading
 from streamsan.cuda_source.world import World as World

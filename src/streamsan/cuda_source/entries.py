@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.index import Program
+from streamsan.cuda_source.program.linkage import Home
 from streamsan.cuda_source.program.relevance import Relevance, walk
 from streamsan.cuda_source.values.cells import Cell, Operand, StructObject
 from streamsan.cuda_source.values.classes import ClassInfo, last_name
 from streamsan.cuda_source.values.types import CType
-from streamsan.cuda_syntax.tree import Call, Function, Member, Name, New, Span, Type, Variable
+from streamsan.cuda_syntax.tree import Call, Function, Lambda, Member, Name, New, Span, Type, Variable
 
 
 @dataclass(slots=True)
@@ -19,6 +22,8 @@ class Entry:
 
     name: str
     function: Function
+    home: Home
+    """the unit in which it stands"""
     cls: ClassInfo | None = None
     is_main: bool = False
     is_fragment: bool = False
@@ -66,31 +71,97 @@ class Entry:
         machine.functions.invoke(function, operands, function.span, this=this, cls=self.cls, entry=True)
 
 
-def entries_of(program: Program, relevance: Relevance) -> list[Entry]:
-    """Return the entries of a unit."""
+def entries_of_program(homes: Sequence[Home], coverage: Coverage) -> Iterator[Entry]:
+    """Yield the entries of a program; what is yielded late depends on what the earlier ones came to.
+
+    First what no unit calls. Then what would be one in its unit alone, if no path has entered it by then: a call led
+    there, or none did that could be followed. In the end what only code that nobody can see may call.
+    """
+    called: set[str] = set()
+    for home in homes if len(homes) > 1 else ():
+        called |= _called_names(home.program)
+    mains = [home for home in homes if has_main(home.program)]
+    for home in mains or homes:
+        yield from entries_of(home, called)
+    for home in homes if len(homes) > 1 else ():
+        if home not in mains:
+            yield from (entry for entry in entries_of(home) if not coverage.has_entered(entry.function))
+    for home in homes:
+        yield from _called_by_others(home, coverage, home in mains)
+
+
+def _called_by_others(home: Home, coverage: Coverage, whole: bool) -> Iterator[Entry]:
+    """Yield the functions that code which nobody can see may call, and that no path has entered.
+
+    Those that stand in a table or are given to somebody (a callback, a thread's function), and lambdas that are. Where
+    the program may have further files (not `whole`), also what none of its functions calls: the methods of a class of
+    which there are objects, the functions of a template.
+    """
+    program = home.program
+    named = program.functions_as_values()
+    called = _called_names(program) if not whole else set()
+    for entry in _candidates(home, home.relevance, every_class=True):
+        name = last_name(entry.name)
+        is_left = name in named or (not whole and name not in called)
+        if is_left and entry.span.file == program.unit.file and not coverage.has_entered(entry.function):
+            yield entry
+    for function, cls in _entered_functions(home, coverage):
+        for node in walk(function.body):
+            if isinstance(node, Lambda) and _stands_alone(node) and coverage.has_only_unreached_calls(node.body):
+                body = Function(node.span, f"{function.name}::lambda", node.parameters, Type("auto"), node.body)
+                body.static = not node.captures
+                yield Entry(body.name, body, home, cls)
+
+
+def _entered_functions(home: Home, coverage: Coverage) -> Iterator[tuple[Function, ClassInfo | None]]:
+    program = home.program
+    for functions in program.functions.values():
+        yield from ((each, None) for each in functions if coverage.has_entered(each))
+    for name, node in program.classes.items():
+        for method in program.members_of(name, node):
+            if coverage.has_entered(method):
+                yield method, program.class_of(CType(name))
+
+
+def _stands_alone(node: Lambda) -> bool:
+    """Tell whether a lambda means something without the function in which it stands."""
+    return not node.default and all(name == "this" for name, _, _ in node.captures)
+
+
+def has_main(program: Program) -> bool:
+    """Tell whether a unit defines `main`."""
+    return any(function.body is not None for function in program.functions.get("main", []))
+
+
+def entries_of(home: Home, called_elsewhere: Set[str] = frozenset()) -> list[Entry]:
+    """Return the entries of a unit. What other units call is none, unless all is called."""
+    program, relevance = home.program, home.relevance
     mains = [f for f in program.functions.get("main", []) if f.body is not None]
     if mains:
-        return [Entry("main", mains[0], is_main=True)]
+        return [Entry("main", mains[0], home, is_main=True)]
     if program.fragment is not None and program.fragment.body is not None:
-        return [Entry("", program.fragment, is_fragment=True)]
-    candidates = _candidates(program, relevance)
-    called = _called_names(program)
+        return [Entry("", program.fragment, home, is_fragment=True)]
+    candidates = _candidates(home, relevance)
+    called = called_elsewhere or _called_names(program)
     entries = [entry for entry in candidates if last_name(entry.name) not in called or entry.function.destructor]
+    if called_elsewhere:
+        return [entry for entry in entries if entry.span.file == program.unit.file]
     entries = entries or candidates
     # What a header defines is walked where it is called; on its own it is checked when the header itself is.
     own = [entry for entry in entries if entry.span.file == program.unit.file]
     return own or entries
 
 
-def _candidates(program: Program, relevance: Relevance) -> list[Entry]:
+def _candidates(home: Home, relevance: Relevance, *, every_class: bool = False) -> list[Entry]:
+    program = home.program
     found: list[Entry] = []
     for functions in program.functions.values():
         for function in functions:
             if function.body is None or function.kernel or function.device_only:
                 continue
             if relevance.function_acts(function.name) and relevance.touches_gpu(function):
-                found.append(Entry(function.name, function))
-    instantiated = _instantiated(program)
+                found.append(Entry(function.name, function, home))
+    instantiated = _instantiated(program) if not every_class else set()
     for name, node in program.classes.items():
         if last_name(name) in instantiated:
             continue
@@ -101,7 +172,7 @@ def _candidates(program: Program, relevance: Relevance) -> list[Entry]:
             if method.body is None or method.kernel or method.device_only or method.deleted:
                 continue
             if relevance.body_acts(method) and relevance.touches_gpu(method):
-                found.append(Entry(f"{name}::{last_name(method.name)}", method, cls))
+                found.append(Entry(f"{name}::{last_name(method.name)}", method, home, cls))
     return found
 
 

@@ -6,15 +6,14 @@ import heapq
 import pathlib
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from streamsan.cuda_source.entries import Entry, entries_of
+from streamsan.cuda_source.entries import Entry, entries_of_program
 from streamsan.cuda_source.limits import Limits
 from streamsan.cuda_source.paths import Path
 from streamsan.cuda_source.program.coverage import Coverage
-from streamsan.cuda_source.program.index import Program
-from streamsan.cuda_source.program.relevance import Relevance
+from streamsan.cuda_source.program.linkage import Home, Linkage
 from streamsan.cuda_source.world import Reading
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.cuda_syntax.tree import Unit
@@ -38,13 +37,25 @@ def read(
     `strict` lets an error of the interpreter itself through (for tests); otherwise it becomes a NOT_UNDERSTOOD of the
     entry. Raises OSError when the file cannot be read.
     """
-    unit = read_unit(path, options, contents=contents)
-    return explore(unit, limits=limits, strict=strict)
+    return read_program([(path, options)], limits=limits, strict=strict, contents=contents)
 
 
-def explore(unit: Unit, *, limits: Limits | None = None, strict: bool = False) -> Reading:
-    """Explore the paths of a unit."""
-    return with_deep_stack(lambda: _explore(unit, limits or Limits(), strict))
+def read_program(
+    files: Sequence[tuple[pathlib.Path, CompilerOptions | None]],
+    *,
+    limits: Limits | None = None,
+    strict: bool = False,
+    contents: Mapping[str, bytes] | None = None,
+) -> Reading:
+    """Read the source files of one program, each as a compiler reads it, and explore its paths."""
+    return explore(
+        *(read_unit(path, options, contents=contents) for path, options in files), limits=limits, strict=strict
+    )
+
+
+def explore(*units: Unit, limits: Limits | None = None, strict: bool = False) -> Reading:
+    """Explore the paths of a program's units."""
+    return with_deep_stack(lambda: _explore(units, (limits or Limits()).for_units(len(units)), strict))
 
 
 def with_deep_stack(work: Callable[[], Result]) -> Result:
@@ -73,21 +84,21 @@ def with_deep_stack(work: Callable[[], Result]) -> Result:
     return results[0]
 
 
-def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
-    program = Program(unit)
-    relevance = Relevance(program)
-    coverage = Coverage(program)
-    reading = Reading(files=unit.files, foreign=unit.foreign)
+def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
+    reading = _merged(units)
+    homes = [Home(unit) for unit in units]
+    linkage = Linkage(homes) if len(homes) > 1 else None
+    coverage = Coverage(*(home.program for home in homes))
     steps = operations = 0
-    for entry in entries_of(program, relevance):
-        lines = _lines_of(entry, program)
+    for entry in entries_of_program(homes, coverage):
+        lines = _lines_of(entry, homes)
         # What goes on comes before what leaves at once. Then paths with the fewest turns off the first path come first:
         # each branch is seen both ways before combinations.
         pending: list[tuple[int, int, int, tuple[bool, ...]]] = [(0, 0, 0, ())]
         worlds = order = 0
         while pending:
             exits, turns, _, prefix = heapq.heappop(pending)
-            run = Path(program, relevance, coverage, entry, prefix, limits.for_path(lines, steps), strict)
+            run = Path(entry.home, linkage, coverage, entry, prefix, limits.for_path(lines, steps), strict)
             run.run()
             reading.stopped = reading.stopped or run.truncated
             worlds += 1
@@ -103,17 +114,33 @@ def _explore(unit: Unit, limits: Limits, strict: bool) -> Reading:
                 pending = []
             reading.worlds.append(run.world())
     reading.reached, reading.missed = coverage.places(reading.stopped)
-    reading.problems = [*unit.problems, *unit.missing_includes]
-    reading.missing_includes = unit.missing_includes
-    reading.stopped = reading.stopped or any(
-        problem.stops and problem.span.file not in unit.foreign for problem in unit.problems
-    )
-    reading.unread_macros = unit.unread_macros
-    reading.without_functions = unit.without_functions
+    for unit in units:
+        reading.problems += [*unit.problems, *unit.missing_includes]
+        reading.missing_includes += unit.missing_includes
+        reading.stopped = reading.stopped or any(
+            problem.stops and problem.span.file not in reading.foreign for problem in unit.problems
+        )
+        reading.unread_macros += unit.unread_macros
+        reading.without_functions = reading.without_functions or unit.without_functions
     return reading
 
 
-def _lines_of(entry: Entry, program: Program) -> int:
+def _merged(units: Sequence[Unit]) -> Reading:
+    """Return a reading of the units' files. Each unit knows the text of all: a path goes from one to another."""
+    reading = Reading()
+    own: set[str] = set()
+    foreign: set[str] = set()
+    for unit in units:
+        reading.files.update(unit.files)
+        own |= unit.files.keys() - unit.foreign
+        foreign |= unit.foreign
+    reading.foreign = frozenset(foreign - own)
+    for unit in units:
+        unit.files = reading.files
+    return reading
+
+
+def _lines_of(entry: Entry, homes: Sequence[Home]) -> int:
     """Return how many lines an entry has; `main` with all functions, which it runs."""
-    functions = program.bodies() if entry.is_main else [entry.function]
+    functions = [each for home in homes for each in home.program.bodies()] if entry.is_main else [entry.function]
     return sum(function.span.end_line - function.span.line + 1 for function in functions)

@@ -38,6 +38,15 @@ class Limits:
     endless_iterations: int = 16
     """iterations of a loop that only a `break` ends"""
 
+    def for_units(self, count: int) -> Limits:
+        """Return the limits for a program of so many files: each brings what it may cost alone."""
+        return replace(
+            self,
+            file_steps=count * self.file_steps,
+            most_steps=count * self.most_steps,
+            file_operations=count * self.file_operations,
+        )
+
     def share(self, lines: int) -> int:
         """Return the steps that an entry of so many lines has in any case: no other entry spends them."""
         return self.entry_steps + self.line_steps * lines

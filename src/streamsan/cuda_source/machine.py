@@ -11,6 +11,7 @@ from streamsan.cuda_source.decisions import Decisions
 from streamsan.cuda_source.limits import Limits
 from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.index import Program
+from streamsan.cuda_source.program.linkage import Home, Linkage
 from streamsan.cuda_source.program.relevance import Relevance
 from streamsan.cuda_source.values.bounds import Bounds
 from streamsan.cuda_source.values.cells import (
@@ -57,14 +58,22 @@ class Machine:
     api: faces.ApiCalls
 
     def __init__(
-        self, program: Program, relevance: Relevance, coverage: Coverage, decisions: Decisions, limits: Limits
+        self, home: Home, linkage: Linkage | None, coverage: Coverage, decisions: Decisions, limits: Limits
     ) -> None:
-        self.program = program
-        self.relevance = relevance
+        self.home = home
+        """the unit whose code is under execution: names mean what they mean there"""
+        self.linkage = linkage
+        """where other units define what one declares; None: there is one unit"""
+        self.program: Program = home.program
+        self.relevance: Relevance = home.relevance
         self.coverage = coverage
         self.decisions = decisions
         self.limits = limits
         self.globals = Scope()
+        """those of the unit under execution"""
+        self._globals = {home: self.globals}
+        self.shared_globals: dict[str, Cell] = {}
+        """by names, those that other units may mean as well"""
         self.statics: dict[Any, Cell] = {}
         self.frames: list[Frame] = [Frame("", Scope(self.globals))]
         self.assumed: dict[Any, Any] = {}
@@ -102,6 +111,38 @@ class Machine:
             yield
         finally:
             self.frames.pop()
+
+    @contextmanager
+    def at(self, home: Home | None) -> Iterator[None]:
+        """Run in another unit for a while; None: in this one."""
+        own = self.home
+        if home is None or home is own:
+            yield
+            return
+        self._move(home)
+        try:
+            yield
+        finally:
+            self._move(own)
+
+    def _move(self, home: Home) -> None:
+        self.home, self.program, self.relevance = home, home.program, home.relevance
+        self.globals = self._globals.setdefault(home, Scope())
+
+    def home_of(self, function: Function | None) -> Home | None:
+        """Return the unit in which a function's body stands, where that is another one than this."""
+        if self.linkage is None or function is None:
+            return None
+        home = self.linkage.home_of(function)
+        return None if home is self.home else home
+
+    def linked(self, function: Function) -> Function:
+        """Return the definition of a function that this unit only declares; itself where there is none."""
+        return function if self.linkage is None else self.linkage.definition(function)
+
+    def all_globals(self) -> list[Scope]:
+        """Return the global variables of all units that were met, those of the first one first."""
+        return list(self._globals.values())
 
     def step(self, span: Span) -> None:
         """Count one step; ends the path when its budget is spent."""

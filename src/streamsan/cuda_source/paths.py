@@ -28,8 +28,7 @@ from streamsan.cuda_source.objects.life import Objects
 from streamsan.cuda_source.objects.reach import Reach
 from streamsan.cuda_source.objects.thread_storage import ThreadStorage
 from streamsan.cuda_source.program.coverage import Coverage
-from streamsan.cuda_source.program.index import Program
-from streamsan.cuda_source.program.relevance import Relevance
+from streamsan.cuda_source.program.linkage import Home, Linkage
 from streamsan.cuda_source.values.frame import Exited, PathEnds, Thrown
 from streamsan.cuda_source.world import World
 from streamsan.cuda_syntax.tree import Span
@@ -68,8 +67,8 @@ class Path:
 
     def __init__(
         self,
-        program: Program,
-        relevance: Relevance,
+        home: Home,
+        linkage: Linkage | None,
         coverage: Coverage,
         entry: Entry,
         prefix: tuple[bool, ...],
@@ -80,12 +79,12 @@ class Path:
         self.strict = strict
         self.truncated = False
         self.decisions = Decisions(prefix)
-        unit = program.unit
+        unit = home.program.unit
         self.builder = TraceBuilder(unit.file, platform_of_texts(unit.files.values()), "source")
         per_thread = PER_THREAD_MACRO in unit.macros
         executor = HostFunctionsRun()
         self.model = DeviceModel(self.builder, per_thread_default=per_thread, executor=executor)
-        self.machine = Machine(program, relevance, coverage, self.decisions, limits)
+        self.machine = Machine(home, linkage, coverage, self.decisions, limits)
         self.machine.known_main = entry.is_main or entry.is_fragment
         self.device = wire(self.machine, self.model)
         executor.extents = self.device.extents
@@ -119,8 +118,10 @@ class Path:
         end = end_of(self.entry.span)
         kind = ExitKind.NORMAL
         try:
-            for variable in machine.program.globals:
-                machine.names.global_cell(variable.name)
+            for home in machine.linkage.homes if machine.linkage is not None else [machine.home]:
+                with machine.at(home):
+                    for variable in home.program.globals:
+                        machine.names.global_cell(variable.name)
             model.main_begin(device.thread, device.site(self.entry.span))
             self.entry.run(machine)
             end = machine.returned_at or end
@@ -155,7 +156,8 @@ class Path:
         try:
             for function, span in reversed(machine.exit_functions):
                 machine.functions.call_value(function, [], span)
-            machine.statements.end_scope(machine.globals, end)
+            for scope in reversed(machine.all_globals()):
+                machine.statements.end_scope(scope, end)
             for cell in reversed(list(machine.statics.values())):
                 machine.objects.destroy(cell, end)
         except (Exited, Thrown):

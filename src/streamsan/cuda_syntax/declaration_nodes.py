@@ -77,7 +77,17 @@ def _namespace(ctx: Context, node: Node, templates: list[tree.Parameter]) -> lis
     if named is not None and not inline:
         name = declarators.squeeze(ctx.text(named)).replace("inline", "")
         scope = f"{scope}::{name}" if scope else name
-    return repairs.contents(ctx.copy(scope=scope), body, "file")
+    found = repairs.contents(ctx.copy(scope=scope), body, "file")
+    if named is None and not inline:
+        _keep_inside(found, scope)
+    return found
+
+
+def _keep_inside(declarations: list[tree.Statement], scope: str) -> None:
+    """What a namespace without a name declares is its unit's own, as what is `static`."""
+    for each in declarations:
+        if isinstance(each, tree.Function | tree.Variable) and each.name.rpartition("::")[0] == scope:
+            each.static = True
 
 
 def _template(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:

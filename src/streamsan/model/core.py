@@ -183,7 +183,8 @@ class ModelCore(Emission):
         self, kind: OperationKind, thread: HostThread, site: int, value: Value, handle: int, detail: int = 0
     ) -> None:
         named = self.named_site(site, value)
-        self.emit(kind, thread, named, object=handle, detail=detail, flags=SlotFlag.ASSUMED)
+        apart = value.apart if isinstance(value, Symbol) else 0
+        self.emit(kind, thread, named, object=handle, size=apart, detail=detail, flags=SlotFlag.ASSUMED)
 
     def named_site(self, site: int, value: Value) -> int:
         """Return the place where an unknown object is first met, labelled with the object's own name."""
@@ -210,6 +211,7 @@ class ModelCore(Emission):
         generation = self._next_generation
         self._next_generation += 1
         allocation = Allocation(place, known, generation, kind, context)
+        allocation.asked = None if known else size
         if isinstance(pool, Pool):
             allocation.pool = pool
         elif pool is not None:

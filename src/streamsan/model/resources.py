@@ -132,6 +132,8 @@ class Allocation:
     context: Context | None
     lifetime: Lifetime = Lifetime.LIVE
     assumed: bool = False
+    asked: Value = None
+    """bytes that the program asked for, where these are no number that is known"""
     inherited: bool = False
     """a forked child's copy of its parent's memory"""
     is_reservation: bool = False

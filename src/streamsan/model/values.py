@@ -22,6 +22,8 @@ class Symbol:
     name: str
     origin: Origin
     """who decides it: an unknown caller, code that is not there, an opaque call, the program's input"""
+    apart: int = 0
+    """not 0: a stream that the program made; symbols of the same number are different streams"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class Constructors:
                 self._construct_copy(cell, cls, first, source, span)
                 return
         chosen = machine.overloads.choose(constructors, operands, cls.context())
+        chosen = None if chosen is None else machine.linked(chosen)
         if chosen is None and not constructors and operands:
             self._aggregate(cell, cls, operands, span)
             return
@@ -66,6 +67,7 @@ class Constructors:
             cell.value = machine.statements.keep(source)
             return
         copy = machine.objects.copy_constructor(cls, operand.moved)
+        copy = None if copy is None else machine.linked(copy)
         if copy is not None and copy.body is not None and not copy.defaulted:
             self.run(cell, cls, copy, [operand], span)
             return
@@ -159,7 +161,7 @@ class Constructors:
                 machine.calls.operands(given[own]),
                 cls.context(),
             )
-            if chosen is not None and chosen.body is not None:
+            if chosen is not None and machine.linked(chosen).body is not None:
                 machine.functions.invoke(chosen, machine.calls.operands(given[own]), span, this=this, cls=cls)
             return
         for base in cls.bases:
@@ -201,7 +203,7 @@ class Constructors:
         if cell is None:
             cell = Cell(object, CType(cls.name, cls.arguments))
             object.cell = cell
-        for destructor in cls.methods.get("~", []):
+        for destructor in map(machine.linked, cls.methods.get("~", [])):
             if destructor.body is not None:
                 try:
                     machine.functions.invoke(destructor, [], span, this=cell, cls=cls)

@@ -64,6 +64,20 @@ class Functions:
     ) -> Operand:
         """Call a function (an entry has no caller): bind parameters, run the body, end the parameters' lifetime."""
         machine = self.machine
+        function = machine.linked(function)
+        home = machine.home_of(function)
+        if home is not None:
+            there = home.program.class_of(CType(cls.name, cls.arguments)) if cls is not None else None
+            with machine.at(home):
+                return self.invoke(
+                    function,
+                    operands,
+                    span,
+                    this=this,
+                    cls=there or cls,
+                    template_arguments=template_arguments,
+                    entry=entry,
+                )
         name = function.name
         if function.body is None or function.kernel:
             result = machine.unseen.call(name, operands, span, this=this)
@@ -174,6 +188,11 @@ class Functions:
         if len(machine.frames) > machine.limits.depth:
             machine.not_understood(span, "lambdas nested too deeply to follow")
             return Operand(machine.fresh("lambda", "opaque"))
+        with machine.at(closure.home):
+            return self._run_closure(closure, operands, span)
+
+    def _run_closure(self, closure: Closure, operands: list[Operand], span: Span) -> Operand:
+        machine = self.machine
         scope = Scope(closure.scope)
         scope.names.update(closure.captured)
         frame = Frame(

@@ -40,7 +40,7 @@ class Device:
         self.builder = model.builder
         self.thread: HostThread = model.main_thread
         model.core.on_host_call = self._on_drivers_thread
-        self.sites = Sites(model.builder, machine.program)
+        self.sites = Sites(model.builder, lambda file: machine.program.lines(file))
         self.queries: dict[Symbol, tuple[model_values.Value, int]] = {}
         """Results of queries that are not decided yet: the handle that was asked, and where."""
         self._terms: dict[Any, Symbol] = {}

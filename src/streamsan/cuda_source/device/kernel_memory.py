@@ -42,6 +42,7 @@ def launch(machine: Machine, node: Launch) -> Operand:
     configuration = [machine.expressions.operand(item) for item in node.configuration]
     operands = machine.calls.operands(node.arguments)
     function, name = _kernel(machine, node.callee, operands)
+    function = None if function is None else machine.linked(function)
     stream: Value = 0
     if len(configuration) > 3:
         stream = machine.expressions.load(configuration[3], node.span)
@@ -50,7 +51,8 @@ def launch(machine: Machine, node: Launch) -> Operand:
     extents: Extents = {}
     if len(configuration) > 1:
         grid, block = (machine.expressions.load(each, node.span) for each in configuration[:2])
-        extents = extents_of(machine, function, operands, grid, block)
+        with machine.at(machine.home_of(function)):
+            extents = extents_of(machine, function, operands, grid, block)
     arguments = bound_arguments(machine, function, operands, node.span, extents)
     outcome = machine.device.model.launch(
         machine.device.thread, name, arguments, machine.device.plain(stream), machine.device.site(node.span, name)
@@ -105,7 +107,7 @@ def kernel_of(machine: Machine, handles: dict[Symbol | Handle, str | FunctionVal
         value = known
     if isinstance(value, FunctionValue):
         functions = value.functions or machine.program.find_functions(value.name, machine.frame)
-        return Kernel(last_name(value.name), tuple(functions))
+        return Kernel(last_name(value.name), tuple(map(machine.linked, functions)))
     name = known if isinstance(known, str) else ""
     if not name and isinstance(value, SymbolPointer):
         name = value.symbol.name
@@ -113,7 +115,8 @@ def kernel_of(machine: Machine, handles: dict[Symbol | Handle, str | FunctionVal
         name = value.name
     if not name:
         return NO_KERNEL
-    return Kernel(last_name(name), tuple(machine.program.find_functions(last_name(name), machine.frame)))
+    found = machine.program.find_functions(last_name(name), machine.frame)
+    return Kernel(last_name(name), tuple(map(machine.linked, found)))
 
 
 def _argument(use: Use, value: model_values.Value) -> KernelArgument:
@@ -139,6 +142,17 @@ def bound_arguments(
     extents: Mapping[str, Symbol] | None = None,
 ) -> KernelArguments:
     """Return the memory that a kernel's arguments lead to, with access modes; `extents` by pointer parameters."""
+    with machine.at(machine.home_of(function)):
+        return _bound_arguments(machine, function, operands, span, extents)
+
+
+def _bound_arguments(
+    machine: Machine,
+    function: Function | None,
+    operands: list[Operand],
+    span: Span,
+    extents: Mapping[str, Symbol] | None,
+) -> KernelArguments:
     behaviour = _behaviour(machine, function, operands)
     uses = {} if behaviour is None else behaviour.uses
     arguments = _arguments(machine, function, operands, _Uses(uses, use_by_type, extents or {}), span)
@@ -232,12 +246,13 @@ def early_arguments(
     machine: Machine, function: Function | None, operands: list[Operand], span: Span
 ) -> KernelArguments | None:
     """Return the memory that a kernel uses before it may wait for the kernel before it; None: none that is known."""
-    behaviour = _behaviour(machine, function, operands)
-    if behaviour is None or behaviour.start is Start.WAITS:
-        return None
-    if behaviour.start is Start.AT_ONCE:
-        return bound_arguments(machine, function, operands, span)
-    return _arguments(machine, function, operands, _Uses(behaviour.early_uses, lambda _: None), span)
+    with machine.at(machine.home_of(function)):
+        behaviour = _behaviour(machine, function, operands)
+        if behaviour is None or behaviour.start is Start.WAITS:
+            return None
+        if behaviour.start is Start.AT_ONCE:
+            return bound_arguments(machine, function, operands, span)
+        return _arguments(machine, function, operands, _Uses(behaviour.early_uses, lambda _: None), span)
 
 
 def _arguments(

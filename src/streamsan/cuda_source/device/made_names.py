@@ -117,7 +117,8 @@ class MadeNames:
                 made.frames = running[:count]
                 made.searches = 0
                 return
-        name = _holder([(name, cell, 0) for name, cell in _cells(self.machine.globals)], key)
+        scopes = self.machine.all_globals()
+        name = _holder([(name, cell, 0) for scope in scopes for name, cell in _cells(scope)], key)
         if name:
             self._rename(made, name)
             del self._open[key]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.values.cells import Cell, CellPointer, ElementPointer, Value, cell_name
 from streamsan.cuda_source.values.frame import Frame
 from streamsan.cuda_syntax.includes import OPENCL_HEADER
@@ -23,9 +23,10 @@ def end_of(span: Span) -> Span:
 class Sites:
     """Turns spans into site ids."""
 
-    def __init__(self, builder: TraceBuilder, program: Program) -> None:
+    def __init__(self, builder: TraceBuilder, lines: Callable[[str], list[str]]) -> None:
         self.builder = builder
-        self._program = program
+        self._lines = lines
+        """path of a file that was read -> its lines"""
         self.macros: list[Span] = []
         """Uses of macros around the expression under evaluation, outermost first."""
 
@@ -57,7 +58,7 @@ class Sites:
 
     def text(self, span: Span) -> str:
         """Return the source of a span on one line."""
-        lines = self._program.lines(span.file)
+        lines = self._lines(span.file)
         if not 1 <= span.line <= len(lines):
             return ""
         last = min(span.end_line, span.line + 8, len(lines))

@@ -27,6 +27,8 @@ FEWEST = 8
 """rounds in which both uses touch something, below which nothing is said"""
 ROOM = 1 << 33
 """bytes behind an allocation's address that are its own where its size is not known"""
+WHOLE = 1 << 32
+"""as many bytes, from its address on, are all of it, whatever its size is (`whole_of_unknown` in the engine)"""
 MOST_REGIONS = 128
 _COMPUTED = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "<", "!", "&&", "||"})
 _OF_THE_DEVICE = frozenset({MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED})
@@ -112,8 +114,12 @@ class UnknownExtents:
             return None
         bytes_ = tuple(self._bytes(offset, size, at) for at in range(ROUNDS))
         first = bytes_[0]
-        if first is None or first[1] >= ROOM or sum(each is not None for each in bytes_) < FEWEST:
+        if first is None or first[1] >= WHOLE or sum(each is not None for each in bytes_) < FEWEST:
             return None
+        if self._is_all(allocation, bytes_):
+            return Region(allocation.address, WHOLE, touches=True)
+        if self._is_behind(allocation, bytes_):
+            return Region(allocation.address + WHOLE + first[0], first[1] - first[0], touches)
         regions = self._regions.setdefault(allocation.generation, {})
         known = self._knowledge({*self._unknowns(offset), *self._unknowns(size)})
         if regions.get(bytes_) != known:
@@ -124,6 +130,20 @@ class UnknownExtents:
                 return self._beside(pointer, unclear)
             regions[bytes_] = known
         return Region(allocation.address + first[0], 0 if size is None else first[1] - first[0], touches)
+
+    def _is_all(self, allocation: Allocation, bytes_: Sequence[Bytes]) -> bool:
+        """Tell whether these bytes are all that the program asked for."""
+        return all(each == (0, size) for each, size in self._beside_size(allocation, bytes_))
+
+    def _is_behind(self, allocation: Allocation, bytes_: Sequence[Bytes]) -> bool:
+        """Tell whether these bytes lie behind what the program asked for."""
+        return all(size is not None and each[0] >= size for each, size in self._beside_size(allocation, bytes_))
+
+    def _beside_size(self, allocation: Allocation, bytes_: Sequence[Bytes]) -> list[tuple[tuple[int, int], int | None]]:
+        """Return the bytes of each round in which there are some, and the allocation's size there."""
+        if allocation.asked is None:
+            return [((1, 1), None)]
+        return [(each, self.number(allocation.asked, at)) for at, each in enumerate(bytes_) if each is not None]
 
     def _unknowns(self, value: Any) -> Iterable[Symbol]:
         if isinstance(value, Symbol) and value in self._symbols:

@@ -96,7 +96,19 @@ class Creations:
                     local = machine.find(name)
                     if isinstance(local, Cell) and not isinstance(local.value, Closure):
                         captured[name] = self._capture(name, Operand(cell=local), node.span)
-        return Operand(Closure(node, captured, this, scope, frame.cls, frame.bindings, frame.namespace, frame.function))
+        return Operand(
+            Closure(
+                node,
+                captured,
+                this,
+                scope,
+                frame.cls,
+                frame.bindings,
+                frame.namespace,
+                frame.function,
+                machine.home,
+            )
+        )
 
     def _capture(self, name: str, source: Operand, span: Span) -> Cell:
         type = self.machine.expressions.type_of(source).bare()

@@ -84,7 +84,8 @@ class Declarations:
     def _static(self, node: Variable) -> None:
         machine = self.machine
         frame = machine.frame
-        key = (id(node), tuple(sorted((k, repr(v)) for k, v in frame.bindings.items())))
+        # A function of a header is one function in all units.
+        key = (node.span, tuple(sorted((k, repr(v)) for k, v in frame.bindings.items())))
         cell = machine.statics.get(key)
         if cell is None:
             type = machine.resolve(node.type)

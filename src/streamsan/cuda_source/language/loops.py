@@ -11,6 +11,7 @@ from streamsan.cuda_source.language.polling import polling
 from streamsan.cuda_source.language.query_loops import QueryLoop, counted_part
 from streamsan.cuda_source.language.summaries import Summaries
 from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.program.relevance import Relevance
 from streamsan.cuda_source.values.cells import (
     ArrayObject,
     Cell,
@@ -36,7 +37,11 @@ class Loops:
         self.machine = machine
         self._declarations = declarations
         self._summaries = summaries
-        self.relevance = machine.relevance
+
+    @property
+    def relevance(self) -> Relevance:
+        """What is known of the unit under execution."""
+        return self.machine.relevance
 
     def for_(self, node: tree.For) -> Completion | None:
         """Run a `for` loop."""

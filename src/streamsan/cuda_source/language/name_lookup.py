@@ -7,6 +7,7 @@ from typing import Any
 from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.library.tables import find_function, header_value
 from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.program.linkage import is_definition, is_internal_variable
 from streamsan.cuda_source.values.cells import (
     Cell,
     FunctionValue,
@@ -57,10 +58,16 @@ class Names:
 
     def _make_global(self, key: str, variable: Variable) -> Cell:
         """Create a global; in an entry that is not main, what other code may have set is unknown."""
+        shared = self._shared_global(key, variable)
+        if shared is not None:
+            self.machine.globals.names[key] = shared
+            return shared
         context = PlainContext(namespace=key.rpartition("::")[0])
         type = self.machine.resolve_in(variable.type, context)
         cell = Cell(0, type, variable.name, kind=MemoryKind.HOST_STATIC, span=variable.span)
         self.machine.globals.names[key] = cell
+        if not is_internal_variable(variable):
+            self.machine.shared_globals[key] = cell
         if variable.device:
             self.machine.device.device_symbol(cell, variable)
         frame = Frame("", Scope(self.machine.globals), namespace=context.namespace)
@@ -75,11 +82,26 @@ class Names:
                     cell.value = self.machine.objects.unknown(type, variable.name, "undeclared")
             else:
                 cell.value = self.machine.objects.unknown(type.plain(), variable.name, "parameter")
+                self.machine.objects.own_streams.tell_apart(cell)
             self.machine.objects.adopt(cell)
             if variable.thread_local:
                 self.machine.thread_storage.add(self.machine.globals.names, key)
             self.machine.statements.end_full_expression(variable.span)
         return cell
+
+    def _shared_global(self, key: str, variable: Variable) -> Cell | None:
+        """Return the cell of a global that another unit met before, or defines."""
+        machine = self.machine
+        if machine.linkage is None or is_internal_variable(variable):
+            return None
+        if key in machine.shared_globals:
+            return machine.shared_globals[key]
+        found = None if is_definition(variable) else machine.linkage.variable(key)
+        if found is None:
+            return None
+        home, definition = found
+        with machine.at(home):
+            return self._make_global(key, definition)
 
     def _initialise(self, cell: Cell, type: CType, variable: Variable) -> None:
         """Initialise a global. A constant is no step of the program: the compiler puts it where it is."""
@@ -193,7 +215,10 @@ class Names:
         key = (cls.name, cls.arguments, field.name)
         cell = machine.statics.get(key)
         if cell is None:
-            outside = machine.program.global_names.get(f"{cls.name}::{field.name}")
+            name = f"{cls.name}::{field.name}"
+            outside = machine.program.global_names.get(name)
+            elsewhere = machine.linkage.variable(name) if machine.linkage is not None and outside is None else None
+            outside = elsewhere[1] if elsewhere is not None else outside
             variable = outside or field
             if outside is not None and outside.initializer is None and outside.arguments is None:
                 variable = field

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.program.relevance import Relevance
 from streamsan.cuda_source.values.cells import (
     ArrayObject,
     Cell,
@@ -25,7 +26,11 @@ class Summaries:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.relevance = machine.relevance
+
+    @property
+    def relevance(self) -> Relevance:
+        """What is known of the unit under execution."""
+        return self.machine.relevance
 
     def skips(self, node: tree.If) -> bool:
         """Summarise an undecided `if` whose branches do nothing of interest; True if that was possible."""

@@ -9,6 +9,7 @@ from streamsan.cuda_source.library.tables import find_class
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.objects.class_layout import DEEPEST_CLASS, Layout
 from streamsan.cuda_source.objects.constant_lists import ConstantLists
+from streamsan.cuda_source.objects.own_streams import OwnStreams
 from streamsan.cuda_source.values.cells import (
     ArrayObject,
     Cell,
@@ -47,6 +48,7 @@ class Storage(Layout):
         self._pointees: dict[Symbol, Cell] = {}
         self._zeroing = 0
         self.constants = ConstantLists(machine)
+        self.own_streams = OwnStreams(machine)
 
     def unknown(self, type: CType, name: str, origin: Origin) -> Value:
         """Return an unknown value of a type: a symbol, a symbolic pointer, or an object with unknown members."""
@@ -106,6 +108,7 @@ class Storage(Layout):
         object.fields[field.name] = cell
         if object.symbol is not None:
             cell.value = self.unknown(type.plain(), field.name, object.symbol.origin)
+            self.own_streams.tell_apart(cell)
         else:
             cell.value = self.default(type.plain(), field.name, "uninitialised")
         self.adopt(cell)
@@ -116,6 +119,8 @@ class Storage(Layout):
         value = cell.value
         if isinstance(value, StructObject | ArrayObject | LibraryObject):
             value.cell = cell
+            if isinstance(value, LibraryObject):
+                self.own_streams.holds(cell, value)
         elif isinstance(value, ElementPointer) and not value.array.label:
             value.array.label = cell.name  # a heap block is named after the first variable that holds it
         if isinstance(value, ArrayObject):
@@ -147,6 +152,7 @@ class Storage(Layout):
             cell.value = self.zero(type, name)
         else:
             cell.value = self.default(type, name, array.origin)  # type: ignore[arg-type]
+        self.own_streams.tell_apart(cell)
         self.adopt(cell)
         return cell
 

@@ -170,6 +170,7 @@ class Objects(Copies):
             return
         cls = wanted or source.cls
         copy = self.copy_constructor(cls, operand.moved) if cls is not None else None
+        copy = None if copy is None else machine.linked(copy)
         target = StructObject(cls, None, cell)
         if cls is not None and copy is not None and copy.body is not None and not copy.defaulted:
             machine.constructors.run(cell, cls, copy, [operand], span)

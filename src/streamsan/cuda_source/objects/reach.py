@@ -215,7 +215,9 @@ class Reach:
 
     def _roots(self) -> list[Any]:
         machine = self.machine
-        roots: list[Any] = [*machine.globals.names.values(), *machine.statics.values(), *machine.objects.pointees()]
+        roots: list[Any] = [*machine.statics.values(), *machine.objects.pointees()]
+        for scope in machine.all_globals():
+            roots.extend(scope.names.values())
         roots.extend(machine.memory.arrays())
         roots.extend(self._protected)
         roots.extend(self.kept)

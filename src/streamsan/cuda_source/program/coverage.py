@@ -11,17 +11,20 @@ from streamsan.cuda_source.program.calls_in_text import ONLY_NAMES, inactive_cal
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_syntax import tree
-from streamsan.cuda_syntax.walk import parts
+from streamsan.cuda_syntax.walk import nodes, parts
 from streamsan.findings.reading_gaps import NotReached, Obstacle
 
 _HAS_CALL = re.compile(r"\bcu(?:da)?[A-Z]|<<<")
 
 
 class Coverage:
-    """What the paths through a unit came to, and the branches that they left out on purpose."""
+    """What the paths through a program came to, and the branches that they left out on purpose."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
+    def __init__(self, *programs: Program) -> None:
+        self._programs = programs
+        """its units"""
+        self._program = programs[0]
+        """the unit that is looked at"""
         self._entered: dict[int, tree.Function] = {}
         self._reached: dict[int, tree.Expression] = {}
         self._assumed_away: dict[int, tree.Statement] = {}
@@ -38,11 +41,32 @@ class Coverage:
         """A branch is left out on purpose: calls are taken to succeed."""
         self._assumed_away[id(branch)] = branch
 
+    def has_entered(self, function: tree.Function) -> bool:
+        """Tell whether a path came to a function's body."""
+        return id(function) in self._entered
+
+    def has_only_unreached_calls(self, body: tree.Block) -> bool:
+        """Tell whether a body has calls of CUDA, and no path came to any."""
+        calls = [node for node in nodes(body) if isinstance(node, tree.Launch | tree.Call)]
+        of_cuda = [node for node in calls if isinstance(node, tree.Launch) or self._is_of_cuda(node)]
+        return bool(of_cuda) and not any(id(node) in self._reached for node in of_cuda)
+
     def places(self, cut_short: bool) -> tuple[frozenset[tree.Span], dict[tree.Span, NotReached]]:
         """Return where calls of CUDA stand that a path came to, and those that none came to, with the reasons.
 
         `cut_short`: a budget ended some path, or left some out.
         """
+        every_reached: frozenset[tree.Span] = frozenset()
+        every_missed: dict[tree.Span, NotReached] = {}
+        for program in self._programs:
+            self._program = program
+            reached, missed = self._places(cut_short)
+            every_reached |= reached
+            every_missed |= missed
+        # What one unit's text of a header leaves out, another one's may come to.
+        return every_reached, {span: why for span, why in every_missed.items() if span not in every_reached}
+
+    def _places(self, cut_short: bool) -> tuple[frozenset[tree.Span], dict[tree.Span, NotReached]]:
         reached: set[tree.Span] = set()
         missed: dict[tree.Span, NotReached] = {}
         bodies = [function for function in self._program.bodies() if not (function.kernel or function.device_only)]
@@ -85,12 +109,13 @@ class Coverage:
     def _called_names(self) -> set[str]:
         """Return the names that bodies and globals mention, without those of functions that mention only themselves."""
         called: set[str] = set()
-        for function in self._program.bodies():
-            called |= set(_mentioned(function.body)) - {last_name(function.name)}
-            for _, given, _ in function.initializers:
-                called |= set(_mentioned(given))
-        for variable in self._program.globals:
-            called |= set(_mentioned(variable))
+        for program in self._programs:
+            for function in program.bodies():
+                called |= set(_mentioned(function.body)) - {last_name(function.name)}
+                for _, given, _ in function.initializers:
+                    called |= set(_mentioned(given))
+            for variable in program.globals:
+                called |= set(_mentioned(variable))
         return called
 
     def _calls(self, function: tree.Function) -> Iterator[tuple[tree.Expression, bool]]:

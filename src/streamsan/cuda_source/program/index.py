@@ -11,6 +11,7 @@ from streamsan.cuda_source.program.header_structures import header_aliases, head
 from streamsan.cuda_source.values.classes import ClassInfo, Context, PlainContext, last_name
 from streamsan.cuda_source.values.types import SCALAR_SIZES, CType, canonical_name
 from streamsan.cuda_syntax import tree
+from streamsan.cuda_syntax.walk import nodes
 
 Found = TypeVar("Found")
 DEEPEST_ALIAS = 32
@@ -149,6 +150,20 @@ class Program:
         for name, node in self.classes.items():
             found.extend(method for method in self.members_of(name, node) if method.body is not None)
         return found
+
+    def functions_as_values(self) -> set[str]:
+        """Return the last names that stand anywhere but as what is called: in tables, as arguments, behind `&`."""
+        roots: list[object] = list(self.globals)
+        for function in self.bodies():
+            roots += [function.body, *(given for _, given, _ in function.initializers)]
+        called: set[int] = set()
+        named: list[tree.Name] = []
+        for node in nodes(roots):
+            if isinstance(node, tree.Call | tree.Launch):
+                called.add(id(node.callee))
+            elif isinstance(node, tree.Name):
+                named.append(node)
+        return {last_name(node.name) for node in named if id(node) not in called}
 
     def lines(self, file: str) -> list[str]:
         """Return the lines of a file that was read."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.library.tables import is_harmless
+from streamsan.cuda_source.program.created_streams import CreatedStreams
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.values.cells import Closure, FunctionValue, Native, StructObject, Value
 from streamsan.cuda_source.values.classes import last_name
@@ -83,6 +84,9 @@ class Relevance:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.kernels = KernelBehaviours(program.unit)
+        self.created_streams = CreatedStreams(program)
+        self.elsewhere: Callable[[str], list[tree.Function]] = lambda name: []
+        """last name -> functions of the program's other units"""
         self.macros: dict[str, tree.Macro] = program.macros
         self._kept: list[Any] = []
         """Nodes whose ids are keys above: they must not be collected."""
@@ -236,7 +240,10 @@ class Relevance:
                 macro = self.macros.get(name)
                 if macro is not None and CUDA_WORD.search(macro.text):
                     return True
-                pending.extend(self._by_name().get(name, []))
+                known = self._by_name().get(name, [])
+                pending.extend(known)
+                if not any(each.body is not None for each in known):
+                    pending.extend(self.elsewhere(name))
         return False
 
     def body_acts(self, function: tree.Function) -> bool:

@@ -256,6 +256,8 @@ class Closure:
     bindings: dict[str, Any]
     namespace: str
     function: str
+    home: Any = None
+    """the unit in which it stands"""
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,11 @@
+#include "buffers.h"
+
+Buffer::Buffer(size_t bytes, cudaStream_t stream) : stream_(stream)
+{
+    cudaMallocAsync(reinterpret_cast<void**>(&data_), bytes, stream_);
+}
+
+Buffer::~Buffer()
+{
+    cudaFreeAsync(data_, stream_);
+}
