@@ -3,7 +3,7 @@
 # ruff: noqa: E501 - programs under test stay as a person would type them
 from __future__ import annotations
 
-from reading import kinds, run_main
+from reading import kinds, operations, reading_of, run_main
 
 WORKER = """std::mutex m; std::condition_variable c; std::queue<std::function<void()>> tasks; bool stop = false; float* d;
 void work() { std::unique_lock<std::mutex> l(m); c.wait(l, [] { return stop || !tasks.empty(); }); tasks.front()(); }"""
@@ -12,7 +12,9 @@ void work() { std::unique_lock<std::mutex> l(m); c.wait(l, [] { return stop || !
 def test_a_thread_that_waits_for_later_work_is_said_and_orders_nothing_for_certain(tmp_path):
     body = """cudaMalloc(&d, 4); std::thread t(work);
   { std::lock_guard<std::mutex> l(m); tasks.push([] { cudaFree(d); }); } c.notify_one(); t.join();"""
-    ops = run_main(body, tmp_path, before=WORKER)
+    main, job = reading_of(f"{WORKER}\nint main() {{\n{body}\n}}\n", tmp_path).worlds
+    assert job.entry == "main::lambda", "what no path came to is read on its own"
+    ops = operations(main)
     assert any("waits here for another" in op.label for op in ops if op.kind == "NOT_UNDERSTOOD")
     assert kinds(ops).count("OPAQUE_CALL") == 2, "where it starts to wait, and where it is joined"
     assert "FREE" not in kinds(ops)
