@@ -224,6 +224,32 @@ void push(float* x, const float* h, cudaStream_t s) { cudaMemcpyAsync(x, h, 4096
     assert loud(report(tmp_path, files, capsys)) == []
 
 
+def test_streams_that_another_file_makes_are_apart(tmp_path, capsys):
+    header = """
+#pragma once
+#include <cuda_runtime.h>
+struct Lanes { Lanes(); ~Lanes(); void run(float* x, const float* h); cudaStream_t up; cudaStream_t down; };
+"""
+    made = """
+#include "lanes.h"
+Lanes::Lanes() { cudaStreamCreate(&up); cudaStreamCreate(&DOWN); }
+Lanes::~Lanes() { cudaStreamDestroy(down); cudaStreamDestroy(up); }
+"""
+    used = """
+#include "lanes.h"
+Lanes& lanes();
+void Lanes::run(float* x, const float* h) {
+    cudaMemcpyAsync(x, h, 4096, cudaMemcpyHostToDevice, up);
+    cudaMemsetAsync(x, 0, 4096, down);
+}
+Lanes* open() { return new Lanes; }
+"""
+    files = {"lanes.h": header, "made.cu": made.replace("DOWN", "down"), "used.cu": used}
+    assert loud(report(tmp_path, files, capsys)) == [("SS109", "error", "used.cu")]
+    files["made.cu"] = made.replace("cudaStreamCreate(&DOWN)", "down = up")
+    assert loud(report(tmp_path, files, capsys)) == []
+
+
 def test_all_of_compile_commands_is_a_program_each_file_by_its_own_entry(tmp_path, capsys, monkeypatch):
     files = library("ring.fill(other); STEP(host, ring.data, 1024, shared_stream);")
     entries = [

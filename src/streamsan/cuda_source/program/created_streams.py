@@ -51,10 +51,11 @@ class _Target:
 
 
 class CreatedStreams:
-    """Answers for one program."""
+    """Answers for one program, of one unit or more."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
+    def __init__(self, *programs: Program) -> None:
+        self._programs = programs
+        """the units of the program"""
         self._writes: dict[str, list[tuple[str, bool, _Write]]] | None = None
         """by last names: the class in whose function something is written, whether as a member of an object, what"""
         self._listed: set[str] = set()
@@ -80,27 +81,33 @@ class CreatedStreams:
         return member or not cls or owner == cls or owner.startswith(f"{cls}::") or self._derives(owner, cls)
 
     def _derives(self, owner: str, cls: str) -> bool:
-        node = self._program.classes.get(owner)
-        return node is not None and any(
+        return any(
             last_name(base.name) == last_name(cls) or self._derives(base.name, cls)
+            for node in self._classes(owner)
             for base in node.bases
             if base.name != owner
         )
 
     def _has_own_copies(self, cls: str) -> bool:
         """Tell whether a class says itself what becomes of its objects: an end of its own, or no copies."""
-        node = self._program.classes.get(cls)
-        if node is None:
-            return False
-        return any(
-            method.destructor or (method.constructor and method.deleted)
-            for method in self._program.members_of(cls, node)
+        methods = (
+            method
+            for program in self._programs
+            if cls in program.classes
+            for method in program.members_of(cls, program.classes[cls])
         )
+        return any(method.destructor or (method.constructor and method.deleted) for method in methods)
+
+    def _classes(self, name: str) -> list[tree.Class]:
+        return [program.classes[name] for program in self._programs if name in program.classes]
 
     def _initialised_harmlessly(self, cls: str, name: str) -> bool:
-        fields = self._program.classes[cls].fields if cls in self._program.classes else self._program.globals
+        if cls:
+            fields = [field for node in self._classes(cls) for field in node.fields]
+        else:
+            fields = [variable for program in self._programs for variable in program.globals if not variable.extern]
         found = [field for field in fields if last_name(field.name) == name]
-        if not found or (not cls and any(field.extern for field in found)):
+        if not found:
             return False
         return all(
             (field.initializer is None or self._value(field.initializer, name, frozenset()) is _Write.HARMLESS)
@@ -113,8 +120,9 @@ class CreatedStreams:
     def _all(self) -> dict[str, list[tuple[str, bool, _Write]]]:
         if self._writes is None:
             self._writes = {}
-            for function in self._program.bodies():
-                self._function(function)
+            for program in self._programs:
+                for function in program.bodies():
+                    self._function(function)
         return self._writes
 
     def _function(self, function: tree.Function) -> None:
@@ -157,7 +165,8 @@ class CreatedStreams:
 
     def takes_reference(self, callee: str, position: int) -> bool:
         """Tell whether a function that is visible may write to an argument that is given by its name."""
-        for function in self._program.functions.get(last_name(callee), ()):
+        named = (each for program in self._programs for each in program.functions.get(last_name(callee), ()))
+        for function in named:
             if position < len(function.parameters):
                 type = function.parameters[position].type
                 if type.reference and not type.const:

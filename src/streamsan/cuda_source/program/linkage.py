@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from streamsan.cuda_source.program.created_streams import CreatedStreams
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.program.relevance import Relevance
 from streamsan.cuda_source.values.classes import last_name
@@ -33,6 +34,7 @@ class Linkage:
         self._short: dict[str, list[tree.Function]] = {}
         self._variables: dict[str, list[tuple[Home, tree.Variable]]] = {}
         self._found: dict[int, tree.Function] = {}
+        streams = CreatedStreams(*(home.program for home in self.homes))
         for home in self.homes:
             for name, function in _defined(home.program):
                 self._of[id(function)] = home
@@ -43,6 +45,7 @@ class Linkage:
                 if not is_internal_variable(variable) and is_definition(variable):
                     self._variables.setdefault(variable.name, []).append((home, variable))
             home.relevance.elsewhere = self.named
+            home.relevance.created_streams = streams
 
     def home_of(self, function: tree.Function) -> Home | None:
         """Return the unit in which a function's body stands; None if it is none of those that were there at first."""
