@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import jsonschema
@@ -12,6 +13,7 @@ import pytest
 
 from streamsan import __version__
 from streamsan.cli import main
+from streamsan.cuda_syntax.compiler_options import CompilerOptions
 
 RACE = """\
 #include <cuda_runtime.h>
@@ -255,14 +257,14 @@ def test_invalid_utf_8_is_checked_and_said(capsys: Run) -> None:
 def test_a_defect_takes_no_other_input_with_it(capsys: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from streamsan import cuda_source
 
-    read = cuda_source.read
+    read = cuda_source.read_program
 
-    def broken(path: Path, *options: object, **contents: object) -> object:
-        if "right" in str(path):
+    def broken(files: Sequence[tuple[Path, CompilerOptions]], **contents: object) -> object:
+        if "right" in str(files[0][0]):
             raise IndexError("list index out of range")
-        return read(path, *options, **contents)  # type: ignore[arg-type]
+        return read(files, **contents)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(cuda_source, "read", broken)
+    monkeypatch.setattr(cuda_source, "read_program", broken)
     status, out, err = run(capsys, "check", "right.cu", "race.cu")
     assert status == 2
     assert err.startswith("streamsan: right.cu: not checked: internal error, please report it: IndexError: list index")
@@ -323,7 +325,7 @@ def test_ctrl_c_ends_quietly(capsys: Run, monkeypatch: pytest.MonkeyPatch) -> No
     def interrupted(*options: object, **contents: object) -> object:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cuda_source, "read", interrupted)
+    monkeypatch.setattr(cuda_source, "read_program", interrupted)
     assert run(capsys, "check", "race.cu") == (130, "", "\nstreamsan: interrupted\n")
 
 

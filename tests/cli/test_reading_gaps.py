@@ -114,7 +114,7 @@ def test_calls_that_no_path_comes_to(text, lines, capsys):
         ("#ifdef A\n#ifdef B\n#elif C\nvoid f() { k<<<1, 1>>>(); }\n#endif\n#endif\nint main() { }\n", {4: "inactive #ifdef A"}),
         ("#ifdef A\ncudaError_t cudaFree(void*);\n// cudaFree(0)\nconst char* s = \"cudaFree(0)\";\n#endif\nint main() { }\n", {}),
         ("#ifdef _WIN32\nvoid f() { cudaFree(0); }\n#endif\n#if CUDART_VERSION < 5000\nvoid g() { cudaFree(0); }\n#endif\nint main() { }\n", {}),
-        ("template <class F> void later(F f);\nint main() { later([] {\n cudaFree(0); }); }\n", {3: "only code that is not visible may call this lambda"}),
+        ("template <class F> void later(F f);\nint main() { later([&] {\n cudaFree(0); }); }\n", {3: "only code that is not visible may call this lambda"}),
         ("int main(int n, char**) { if (0) {\n cudaFree(0); } }\n", {2: "no path that was taken comes here"}),
         ("int main() { int x = " + "(" * 4000 + "cudaFree(0)" + ")" * 4000 + ";\n cudaDeviceSynchronize(); }\n", {1: "not parsed"}),
     ],
