@@ -34,6 +34,15 @@ from streamsan.cuda_syntax import tree
 from streamsan.model.values import Handle, Symbol
 
 
+def _bound(operand: Operand) -> Operand:
+    """Bind a temporary to a library's parameter, a reference: what is kept is moved out of it, and then it ends."""
+    value = operand.held
+    if operand.cell is not None or not isinstance(value, StructObject) or value.cls is None:
+        return operand
+    cell = value.cell or Cell(value, CType(value.cls.name, value.cls.arguments))
+    return Operand(cell=cell, moved=True)
+
+
 class Calls:
     """Evaluates the calls of one path."""
 
@@ -382,7 +391,7 @@ class Calls:
         machine = self.machine
         if target.cell is not None:
             held.cell = target.cell
-        result = held.call(machine, name, operands, span)
+        result = held.call(machine, name, [_bound(operand) for operand in operands], span)
         if result is NOT_MODELLED:
             if is_harmless(name):
                 return Operand(machine.fresh(name, "opaque"))

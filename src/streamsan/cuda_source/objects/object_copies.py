@@ -33,6 +33,7 @@ class Copies(Storage):
         if source.cls is not None:
             for field, _ in self.all_fields(source.cls):
                 self.field(source, field.name)
+            moved = moved and self._moves(source.cls)
         if source.symbol is not None and not moved:
             target.symbol = source.symbol
         for name, cell in list(source.fields.items()):
@@ -42,6 +43,13 @@ class Copies(Storage):
                 continue
             target.fields[name] = copy
             self.machine.objects.initialise(copy, cell.type, Operand(cell=cell, moved=moved), span)
+
+    def _moves(self, cls: ClassInfo) -> bool:
+        """Tell whether a class that is moved moves its members: one that declares a copy, and no move, copies them."""
+        chosen = self.copy_constructor(cls, True)
+        if chosen is not None:
+            return chosen.parameters[0].type.reference == "&&"
+        return True
 
     def _is_reference_field(self, object: StructObject, name: str) -> bool:
         lineage = object.cls.lineage() if object.cls is not None else ()
