@@ -7,11 +7,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamsan.cuda_source.library.callables import Function
 from streamsan.cuda_source.library.host_data import value_of
 from streamsan.cuda_source.library.modelled import Modelled
 from streamsan.cuda_source.library.threads_and_processes import Future, Waits
 from streamsan.cuda_source.machine import Machine
-from streamsan.cuda_source.values.cells import NOT_MODELLED, CallSite, Cell, CellPointer, Operand
+from streamsan.cuda_source.values.cells import (
+    NOT_MODELLED,
+    CallSite,
+    Cell,
+    CellPointer,
+    LibraryObject,
+    Operand,
+    Value,
+)
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Origin
@@ -93,6 +102,38 @@ class Mutex(Synchroniser):
             if machine.truth(result) is not False:
                 return
         raise Waits(span)
+
+
+class PackagedTask(Function):
+    """A function whose result goes to a future. The future's end waits for nothing: it is that of a promise."""
+
+    class_name = "std::packaged_task"
+    own_parts = ("held", "promise")
+
+    def __init__(self, type: CType, held: Value = 0) -> None:
+        super().__init__(type, held)
+        self.promise = Mutex(CType("std::promise"))
+
+    def copy(self, machine: Machine, span: Span) -> LibraryObject:
+        made = PackagedTask(self.type, self.held.value)
+        made.promise = self.promise
+        return made
+
+    def take(self, machine: Machine, operand: Operand, span: Span) -> None:
+        source = operand.held
+        if isinstance(source, PackagedTask):
+            self.promise = source.promise
+        super().take(machine, operand, span)
+
+    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        if method == "get_future":
+            return self.promise.call(machine, method, [], span)
+        result = super().call(machine, method, operands, span)
+        if method == "operator()":
+            given = machine.calls.as_operand(result)
+            self.promise.call(machine, "set_value", [] if given.held is None else [given], span)
+            return None
+        return result
 
 
 class Lock(Modelled):
