@@ -74,13 +74,18 @@ def _namespace(ctx: Context, node: Node, templates: list[tree.Parameter]) -> lis
         return []
     scope = ctx.scope
     inline = any(c.type == "inline" for c in node.children)
-    if named is not None and not inline:
+    aliases: list[tree.Statement] = []
+    if named is not None:
         name = declarators.squeeze(ctx.text(named)).replace("inline", "")
-        scope = f"{scope}::{name}" if scope else name
+        inner = f"{scope}::{name}" if scope else name
+        if not inline:
+            scope = inner
+        elif scope:  # what it holds is the outer namespace's, and may be named either way
+            aliases.append(tree.Alias(ctx.span(node), inner, tree.Type(scope)))
     found = repairs.contents(ctx.copy(scope=scope), body, "file")
     if named is None and not inline:
         _keep_inside(found, scope)
-    return found
+    return [*aliases, *found]
 
 
 def _keep_inside(declarations: list[tree.Statement], scope: str) -> None:
