@@ -139,14 +139,20 @@ def launch_braces(code: Code) -> Code:
     parts: list[tuple[int, int, str | None]] = []
     at = 0
     for launch in _LAUNCH_CONFIGURATION.finditer(text):
+        written: list[str] = []  # of each brace that is open, what closes it; "}" for a lambda, or another type's object
         for match in _BRACED.finditer(text, launch.start("inside"), launch.end("inside")):
             begin = match.end() - 1
-            bare = match["open"] is not None and match["type"] is None and text[:begin].rstrip()[-1:] in (",", "<")
-            if match["open"] is not None and match["type"] is None and not bare:
-                break  # a lambda, or an object of some other type
-            parts.append((at, begin, None))
-            parts.append((begin, begin + 1, "dim3(" if bare else "(" if match["open"] else ")"))
-            at = begin + 1
+            if match["open"] is not None:
+                bare = match["type"] is None and text[max(begin - 200, 0) : begin].rstrip()[-1:] in (",", "<")
+                call = not written and (bare or match["type"] is not None)
+                written.append(")" if call else "}")
+                symbol = ("dim3(" if bare else "(") if call else "{"
+            else:
+                symbol = written.pop() if written else "}"
+            if symbol not in "{}":
+                parts.append((at, begin, None))
+                parts.append((begin, begin + 1, symbol))
+                at = begin + 1
     if not parts:
         return code
     parts.append((at, len(text), None))
