@@ -86,6 +86,8 @@ class Machine:
         self.nesting = 0
         self.loop_depth = 0
         """Loops around the statement under execution, over all activations."""
+        self.open_loops = 0
+        """Those of them that end by what nobody knows: they may ask for work until it is done."""
         self.symbols = 0
         self.pending_completion: Completion | None = None
         """`return` or `break` in a macro's statements: takes effect when the full-expression ends."""
@@ -209,8 +211,10 @@ class Machine:
             question, positive = condition(self.known(value))
         else:
             question, positive = self.fresh("condition", "opaque"), True
+        position = len(self.decisions.taken)
         answer = self.decisions.choose(question, positive == likely)
-        self._fix(question, answer)
+        if self._fix(question, answer) and not self.open_loops:
+            self.decisions.given_up.add(position)
         return answer == positive, False
 
     def assume(self, value: Value, wanted: bool) -> None:
@@ -220,8 +224,11 @@ class Machine:
             self.decisions.remember(question, wanted == positive)
             self._fix(question, wanted == positive)
 
-    def _fix(self, question: Any, answer: bool) -> None:
-        """Draw the consequences of a decided condition: an unknown that must equal a number does from now on."""
+    def _fix(self, question: Any, answer: bool) -> bool:
+        """Draw the consequences of a decided condition: an unknown that must equal a number does from now on.
+
+        Tells whether the answer is that work which was asked for is not done, as it may be in every run.
+        """
         if (
             answer
             and isinstance(question, Term)
@@ -233,7 +240,7 @@ class Machine:
         elif not answer and isinstance(question, Symbol):
             self.assumed[question] = 0
         self.bounds.learn(question, answer)
-        self.device.decided(question, answer)
+        return self.device.decided(question, answer)
 
     def succeeds(self, value: Value) -> None:
         """Take an unknown status as success, without a fork; whether a query found its work done stays open."""

@@ -164,10 +164,13 @@ class Device:
         finally:
             self.thread = with_thread
 
-    def decided(self, question: Any, answer: bool) -> None:
-        """A condition was decided: if it says that a query succeeded, the host knows that the work is complete."""
+    def decided(self, question: Any, answer: bool) -> bool:
+        """A condition was decided: if it says that a query succeeded, the host knows that the work is complete.
+
+        Returns whether it says that the work is not.
+        """
         if not self.queries:
-            return
+            return False
         symbol: Any = question
         succeeded: bool | None = None
         if isinstance(question, Symbol):
@@ -176,11 +179,12 @@ class Device:
             symbol = next((operand for operand in question.operands if isinstance(operand, Symbol)), None)
             succeeded = not answer  # neither success nor NotReady is an error: not explored
         if not isinstance(symbol, Symbol) or symbol not in self.queries or succeeded is None:
-            return
+            return False
         handle, site = self.queries.pop(symbol)
         self.machine.assumed[symbol] = 0 if succeeded else NOT_READY
         if succeeded:
             self.model.query_succeeded(self.thread, handle, site)
+        return not succeeded
 
     def opaque_call(self, name: str, reached: list[Value], span: Span) -> None:
         """Unseen code gets these pointers and handles."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from streamsan.cuda_source.device.source_sites import end_of
@@ -70,7 +71,7 @@ class Loops:
                 self.machine.expressions.operand(node.step)
                 self.machine.statements.end_full_expression(node.span)
 
-        return self._run(node.condition, node.body, step, node.span, self._induction(node))
+        return self._run(node.condition, node.body, step, self._induction(node))
 
     def _summarise_for(self, node: tree.For, parts: list[Any]) -> bool:
         """Do the same for a `for` loop; one without a step waits for something."""
@@ -137,10 +138,14 @@ class Loops:
         quiet = not self.relevance.loop_acts(node.body) and not self.relevance.expression_acts(node.condition)
         if quiet and self._summarise(node):
             return None
-        return self._run(node.condition, node.body, lambda: None, node.span, None)
+        return self._run(node.condition, node.body, lambda: None, None)
 
     def do_while(self, node: tree.DoWhile) -> Completion | None:
         """Run a `do` loop."""
+        with self._of_unknown_length():
+            return self._do_while(node)
+
+    def _do_while(self, node: tree.DoWhile) -> Completion | None:
         completion = self._iteration(node.body)
         if completion is BREAK:
             return None
@@ -155,7 +160,7 @@ class Loops:
             and self._summarise(node)
         ):
             return None
-        return self._run(node.condition, node.body, lambda: None, node.span, None)
+        return self._run(node.condition, node.body, lambda: None, None)
 
     def _summarise(self, node: tree.While | tree.DoWhile) -> bool:
         """Do at once what a loop without calls of CUDA does; False if that cannot be. Its condition may poll memory."""
@@ -169,7 +174,25 @@ class Loops:
         condition: tree.Expression | None,
         body: tree.Statement,
         step: Callable[[], None],
-        span: tree.Span,
+        induction: tuple[Cell, int, int] | None,
+    ) -> Completion | None:
+        with self._of_unknown_length() if induction is None else nullcontext():
+            return self._turns(condition, body, step, induction)
+
+    @contextmanager
+    def _of_unknown_length(self) -> Iterator[None]:
+        """A loop that may go on until work is done: that it was not, when the loop asked, decides nothing."""
+        self.machine.open_loops += 1
+        try:
+            yield
+        finally:
+            self.machine.open_loops -= 1
+
+    def _turns(
+        self,
+        condition: tree.Expression | None,
+        body: tree.Statement,
+        step: Callable[[], None],
         induction: tuple[Cell, int, int] | None,
     ) -> Completion | None:
         machine = self.machine

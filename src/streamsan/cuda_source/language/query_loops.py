@@ -39,6 +39,7 @@ class QueryLoop:
             return on
         position = len(self._decisions.taken)
         on, _ = self._machine.decide(value, likely=False)
+        self._decisions.given_up.discard(position)  # that is known when the loop ends
         if on:
             self._given_up_at = position
         return on
