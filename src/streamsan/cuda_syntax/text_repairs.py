@@ -139,7 +139,9 @@ def launch_braces(code: Code) -> Code:
     parts: list[tuple[int, int, str | None]] = []
     at = 0
     for launch in _LAUNCH_CONFIGURATION.finditer(text):
-        written: list[str] = []  # of each brace that is open, what closes it; "}" for a lambda, or another type's object
+        written: list[
+            str
+        ] = []  # of each brace that is open, what closes it; "}" for a lambda, or another type's object
         for match in _BRACED.finditer(text, launch.start("inside"), launch.end("inside")):
             begin = match.end() - 1
             if match["open"] is not None:

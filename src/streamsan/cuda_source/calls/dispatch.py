@@ -32,6 +32,7 @@ from streamsan.cuda_source.values.classes import ClassInfo, last_name
 from streamsan.cuda_source.values.types import SCALAR_SIZES, UNKNOWN, CType
 from streamsan.cuda_syntax import tree
 from streamsan.model.values import Handle, Symbol
+from streamsan.vocabulary import AccessMode
 
 
 def _bound(operand: Operand) -> Operand:
@@ -391,6 +392,8 @@ class Calls:
         machine = self.machine
         if target.cell is not None:
             held.cell = target.cell
+            if target.cell.host is not None and not held.synchronises:
+                machine.memory.access(target.cell, AccessMode.READ, span)
         result = held.call(machine, name, [_bound(operand) for operand in operands], span)
         if result is NOT_MODELLED:
             if is_harmless(name):

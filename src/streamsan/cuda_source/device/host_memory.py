@@ -14,7 +14,6 @@ from streamsan.cuda_source.values.cells import (
     DevicePointer,
     ElementPointer,
     HostBlock,
-    LibraryObject,
     StructObject,
     SymbolPointer,
     Value,
@@ -99,8 +98,6 @@ class HostMemory:
             cell = value.cell
             if isinstance(cell.value, ArrayObject):
                 return self._element_pointer(cell.value, 0, span)
-            if isinstance(cell.value, LibraryObject):
-                return None
             self._choose_instance(cell)
             found = self._locate(cell)
             if found is not None:
@@ -110,6 +107,11 @@ class HostMemory:
                 return self._element_pointer(cell.owner, cell.key, span)
             return self._register(cell, self.machine.objects.size_of(cell.type), cell.kind, cell.name, cell.span, span)
         return None
+
+    def is_part(self, value: ElementPointer | CellPointer) -> bool:
+        """Tell whether an address is that of a member, or of an element, of an object in memory that CUDA has seen."""
+        cell = self._probe(value) if self.any else None
+        return cell is not None and self._locate(cell) is not None
 
     def _element_pointer(self, array: ArrayObject, index: Any, span: Span) -> Pointer | None:
         objects = self.machine.objects

@@ -320,7 +320,7 @@ def _flatten(
             arguments.append(_argument(use, value))
     elif isinstance(value, ElementPointer | CellPointer):
         storage = value.array if isinstance(value, ElementPointer) else value.cell
-        if storage.host is not None or storage.kind == MemoryKind.MANAGED:
+        if storage.host is not None or storage.kind == MemoryKind.MANAGED or machine.memory.is_part(value):
             arguments.append(_argument(use, machine.device.address(value, span)))
 
 

@@ -12,10 +12,11 @@ from streamsan.cuda_source.values.cells import (
     ElementPointer,
     Operand,
     SymbolPointer,
+    Value,
 )
-from streamsan.cuda_source.values.classes import last_name
+from streamsan.cuda_source.values.classes import ClassInfo, last_name
 from streamsan.cuda_source.values.types import SCALAR_SIZES, CType
-from streamsan.cuda_syntax.tree import Delete, InitList, Lambda, Name, New, Span
+from streamsan.cuda_syntax.tree import Delete, Function, InitList, Lambda, Name, New, Span
 from streamsan.vocabulary import MemoryKind
 
 
@@ -39,12 +40,45 @@ class Creations:
             array.cell = None
             del cell
             return Operand(ElementPointer(array, 0))
-        cell = Cell(None, type, kind=MemoryKind.HOST_HEAP, span=node.span)
+        pointer = self._allocated(type, node)
+        if pointer is not None:
+            cell = machine.expressions.cell_of(machine.expressions.dereference(pointer, node.span))
+        else:
+            cell = Cell(None, type, kind=MemoryKind.HOST_HEAP, span=node.span)
         if len(node.arguments) == 1 and isinstance(node.arguments[0], InitList):
             machine.objects.initialise_list(cell, type, node.arguments[0])
         else:
             machine.objects.construct(cell, type, machine.calls.operands(node.arguments), node.span)
-        return Operand(CellPointer(cell))
+        return Operand(CellPointer(cell) if pointer is None else pointer)
+
+    def _allocated(self, type: CType, node: New) -> Value:
+        """Return what the class's own `operator new` gives, if that is memory of the API; None: it is the heap's."""
+        machine = self.machine
+        found = self._operator(type, "operator new")
+        if found is None:
+            return None
+        given = machine.calls.method(None, *found, [Operand(machine.objects.size_of(type))], node.span)
+        value = machine.expressions.load(given, node.span)
+        if not isinstance(value, DevicePointer):
+            return None
+        return DevicePointer(value.pointer, type)
+
+    def _operator(self, type: CType | None, name: str) -> tuple[list[Function], ClassInfo] | None:
+        """Return the operator that a class, or one of its bases, has for objects on the heap."""
+        cls = self.machine.program.class_of(type, self.machine.frame) if type is not None else None
+        found = cls.find_method(name) if cls is not None else None
+        usable = [each for each in found[0] if each.body is not None] if found is not None else []
+        return (usable, found[1]) if found is not None and usable else None
+
+    def _delete_by_operator(self, pointer: DevicePointer, span: Span) -> bool:
+        """End an object, and give its memory to the class's own `operator delete`, if it has one."""
+        machine = self.machine
+        found = self._operator(pointer.element, "operator delete")
+        if found is None:
+            return False
+        machine.objects.destroy_value(machine.expressions.dereference(pointer, span).held, span)
+        machine.calls.method(None, *found, [Operand(DevicePointer(pointer.pointer, CType("void")))], span)
+        return True
 
     def delete(self, node: Delete) -> Operand:
         """End an object or array on the heap; memory of the API goes to the wrong family of frees."""
@@ -57,7 +91,11 @@ class Creations:
         elif isinstance(value, SymbolPointer):
             cell = machine.objects.pointee(value.symbol, value.element)
             machine.objects.destroy(cell, node.span)
-        elif isinstance(value, DevicePointer) and self._deletes_from_heap(value.element):
+        elif (
+            isinstance(value, DevicePointer)
+            and not self._delete_by_operator(value, node.span)
+            and self._deletes_from_heap(value.element)
+        ):
             machine.device.heap_free(value, node.span)
         return Operand(None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from streamsan.cuda_source.library.modelled import Modelled
 from streamsan.cuda_source.machine import Machine
@@ -25,7 +25,7 @@ class Function(Modelled):
     """Something that can be called, or nothing."""
 
     class_name = "std::function"
-    own_parts = ("held",)
+    own_parts: ClassVar[tuple[str, ...]] = ("held",)
 
     def __init__(self, type: CType, held: Value = 0) -> None:
         super().__init__(type)

@@ -5,7 +5,7 @@ They are edges of this run only: that one thread came first is how this interlea
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from streamsan.cuda_source.library.callables import Function
 from streamsan.cuda_source.library.host_data import value_of
@@ -31,6 +31,7 @@ class Synchroniser(Modelled):
     """An object with a sync key of the model."""
 
     class_name = "synchroniser"
+    synchronises = True
 
     def __init__(self, type: CType) -> None:
         super().__init__(type)
@@ -108,7 +109,7 @@ class PackagedTask(Function):
     """A function whose result goes to a future. The future's end waits for nothing: it is that of a promise."""
 
     class_name = "std::packaged_task"
-    own_parts = ("held", "promise")
+    own_parts: ClassVar[tuple[str, ...]] = ("held", "promise")
 
     def __init__(self, type: CType, held: Value = 0) -> None:
         super().__init__(type, held)

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 from streamsan.cuda_source.program.constants import Constants
 from streamsan.cuda_source.program.header_structures import header_aliases, header_structures
+from streamsan.cuda_source.values.cells import Cell
 from streamsan.cuda_source.values.classes import ClassInfo, Context, PlainContext, last_name
+from streamsan.cuda_source.values.frame import Frame
 from streamsan.cuda_source.values.types import SCALAR_SIZES, CType, canonical_name
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
@@ -319,7 +321,7 @@ class Program:
                     return bound
             named = self._constant_named(item, context) if evaluate else None
             if named is not None and evaluate is not None:
-                return evaluate(tree.Name(named.span, item.name))
+                return evaluate(tree.Name(named, item.name))
             return self.resolve(item, context, evaluate, depth + 1)
         if isinstance(item, tree.Name) and item.name in context.bindings:
             return context.bindings[item.name]
@@ -330,22 +332,28 @@ class Program:
             return self.resolve(tree.Type(item.name, list(item.template_arguments)), context, evaluate, depth + 1)
         return evaluate(item) if evaluate else None
 
-    def _constant_named(self, item: tree.Type, context: Context) -> tree.Statement | None:
-        """Return the variable or enumeration that a template argument names: alone, `kSlots` is read as a type."""
+    def _constant_named(self, item: tree.Type, context: Context) -> tree.Span | None:
+        """Return where the variable or enumeration stands that a template argument names.
+
+        Alone, `kSlots` is read as a type.
+        """
         if item.arguments or item.pointers or item.array or item.function or item.name in SCALAR_SIZES:
             return None
         types: tuple[dict[str, Any], ...] = (self.classes, self.aliases, self.enums)
         if any(self.find(table, item.name, context) is not None for table in types):
             return None
+        local = context.scope.find(item.name) if isinstance(context, Frame) else None
+        if isinstance(local, Cell) and local.span is not None:
+            return local.span
         for cls in context.cls.lineage() if context.cls is not None else ():
             for field in cls.node.fields:
                 if field.name == item.name and field.static:
-                    return field
+                    return field.span
         variable = self.find(self.global_names, item.name, context)
         if variable is not None:
-            return variable[1]
+            return variable[1].span
         listed = self.find(self.enumerators, item.name, context)
-        return None if listed is None else listed[1][0]
+        return None if listed is None else listed[1][0].span
 
     def _aliased(
         self,

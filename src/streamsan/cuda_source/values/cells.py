@@ -302,6 +302,8 @@ class LibraryObject:
     """
 
     class_name = ""
+    synchronises = False
+    """Threads may use it at once: that is what it is for."""
 
     def __init__(self) -> None:
         self.cell: Cell | None = None
