@@ -31,6 +31,8 @@ class Owner:
         self.pointer = pointer
         self.deleter = deleter
         self.count = 1
+        self.whole: SmartPointer | None = None
+        """Of a pointer to a part: the owner of the whole, which goes with the last such pointer."""
 
 
 class SmartPointer(Modelled):
@@ -70,6 +72,8 @@ class SmartPointer(Modelled):
         """Make from nothing, a pointer, a pointer and a deleter, or another smart pointer."""
         if operands:
             held = operands[0].held
+            if isinstance(held, SmartPointer) and len(operands) > 1:
+                return cls._part(machine, type, operands, span)
             if isinstance(held, SmartPointer):
                 return cls._from(machine, type, held, operands[0], span)
         pointer: Value = machine.expressions.load(operands[0], span) if operands else 0
@@ -81,6 +85,20 @@ class SmartPointer(Modelled):
         else:
             deleter = cls.default_deleter(machine, type, span)
         return cls(type, Owner(pointer, deleter))
+
+    @classmethod
+    def _part(cls, machine: Machine, type: CType, operands: list[Operand], span: Span) -> LibraryObject:
+        """Share the ownership of a whole, and point to a part of it."""
+        whole = operands[0].held
+        assert isinstance(whole, SmartPointer)
+        value = machine.objects.convert(
+            machine.expressions.load(operands[1], span), cls.pointee_type(type).pointer_to()
+        )
+        made = cls(type, Owner(value, None))
+        kept = cls._from(machine, whole.type, whole, operands[0], span)
+        assert isinstance(kept, SmartPointer)
+        made.owner.whole = kept
+        return made
 
     @classmethod
     def _from(cls, machine: Machine, type: CType, held: SmartPointer, operand: Operand, span: Span) -> LibraryObject:
@@ -100,7 +118,7 @@ class SmartPointer(Modelled):
         return cls(type, owner)
 
     def parts(self) -> list[Any]:
-        return [self.owner.pointer, self.deleter_cell]
+        return [self.owner.pointer, self.deleter_cell, *([self.owner.whole] if self.owner.whole is not None else [])]
 
     def truth(self) -> bool | None:
         pointer = self.owner.pointer
@@ -113,7 +131,9 @@ class SmartPointer(Modelled):
         owner = self.owner
         self.owner = Owner(0, owner.deleter)
         owner.count -= 1
-        if owner.count or machine.objects.is_null(owner.pointer):
+        if owner.whole is not None and not owner.count:
+            owner.whole.destroy(machine, span)
+        if owner.count or owner.whole is not None or machine.objects.is_null(owner.pointer):
             return
         if owner.deleter is not None:
             machine.calls.invoke_value(owner.deleter, [Operand(owner.pointer)], span)
