@@ -235,6 +235,22 @@ def _new(ctx: Context, node: Node) -> tree.Expression:
     return tree.New(ctx.span(node), base, given, size)
 
 
+def _fold(ctx: Context, node: Node) -> tree.Expression:
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    operator = node.child_by_field_name("operator")
+    symbols = [operator.type] if operator is not None else [c.type for c in node.children if not c.is_named]
+    symbol = next((_ALTERNATIVE.get(each, each) for each in symbols if each not in ("(", ")", "...")), ",")
+    sides = [expression(ctx, side) for side in (left, right) if side is not None and side.type != "..."]
+    if not sides:
+        return unparsed(ctx, node)
+    if len(sides) == 1:
+        return tree.Fold(ctx.span(node), symbol, sides[0])
+    first, last = sides
+    if isinstance(first, tree.Literal_) or not isinstance(last, tree.Literal_):
+        first, last = last, first
+    return tree.Fold(ctx.span(node), symbol, first, last)
+
+
 def _delete(ctx: Context, node: Node) -> tree.Expression:
     named = named_parts(node)
     if not named:
@@ -252,7 +268,7 @@ HANDLERS: Final[dict[str, Callable[[Context, Node], tree.Expression]]] = {
     "conditional_expression": _conditional,
     "throw_statement": _throw,
     "co_await_expression": _await,
-    "fold_expression": _await,
+    "fold_expression": _fold,
     "call_expression": _call,
     "field_expression": _member,
     "subscript_expression": _index,

@@ -92,6 +92,15 @@ class Binary(Expression):
 
 
 @dataclass(slots=True)
+class Fold(Expression):
+    """`(f(args), ...)`, `(... + args)`, and with a first value `(0 + ... + args)`."""
+
+    operator: str
+    pattern: Expression
+    initial: Expression | None = None
+
+
+@dataclass(slots=True)
 class Assign(Expression):
     """`a = b`, `a += b` and so on."""
 

@@ -7,7 +7,11 @@ from streamsan.cuda_source.values.cells import Cell, Operand, Scope, StructObjec
 from streamsan.cuda_source.values.classes import ClassInfo
 from streamsan.cuda_source.values.frame import Frame, Thrown
 from streamsan.cuda_source.values.types import CType
-from streamsan.cuda_syntax.tree import Function, InitList, Span
+from streamsan.cuda_syntax.tree import Expression, Function, InitList, Span, Unary
+
+
+def _is_expansion(argument: Expression) -> bool:
+    return isinstance(argument, Unary) and argument.operator == "..."
 
 
 class Constructors:
@@ -173,7 +177,7 @@ class Constructors:
             arguments = given.get(field.name)
             if arguments is None:
                 machine.objects.initialise_member(object, field, type, None)
-            elif len(arguments) == 1:
+            elif len(arguments) == 1 and not _is_expansion(arguments[0]):
                 machine.objects.initialise_member(object, field, type, arguments[0])
             elif not arguments:
                 machine.objects.initialise_member(object, field, type, InitList(field.span, None, [], []))

@@ -46,6 +46,7 @@ class Expressions(Access):
             tree.Literal_: self._literal,
             tree.Unary: self._unary,
             tree.Binary: self._binary,
+            tree.Fold: self._fold,
             tree.Assign: self._assign,
             tree.Conditional: self._conditional,
             tree.Call: self._call,
@@ -162,6 +163,28 @@ class Expressions(Access):
                 self.operators.binary(part.operator, self.load(left, part.span), self.load(right, part.span))
             )
         return left
+
+    def _fold(self, node: tree.Fold) -> Operand:
+        """What a pack's members make one after the other; all of them are evaluated, also behind a false one."""
+        machine, operator = self.machine, node.operator
+        operands = [] if node.initial is None else [self.operand(node.initial)]
+        operands += machine.calls.operands([tree.Unary(node.span, "...", node.pattern)])
+        if operator in ("&&", "||"):
+            truths = [machine.truth(self.condition(operand, node.span)) for operand in operands]
+            if None in truths:
+                return Operand(machine.fresh("condition", "opaque"))
+            return Operand(int(all(truths) if operator == "&&" else any(truths)))
+        if not operands:
+            return Operand(None)
+        result = operands[0]
+        for operand in operands[1:]:
+            if operator == ",":
+                result = operand
+                continue
+            overloaded = machine.class_operators.call(operator, [result, operand], node.span)
+            values = (self.load(result, node.span), self.load(operand, node.span)) if overloaded is None else None
+            result = overloaded or Operand(self.operators.binary(operator, *values) if values else None)
+        return result
 
     def _logical(self, node: tree.Binary) -> Operand:
         machine = self.machine

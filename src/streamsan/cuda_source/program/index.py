@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ from streamsan.cuda_source.program.header_structures import header_aliases, head
 from streamsan.cuda_source.values.cells import Cell
 from streamsan.cuda_source.values.classes import ClassInfo, Context, PlainContext, last_name
 from streamsan.cuda_source.values.frame import Frame
-from streamsan.cuda_source.values.types import SCALAR_SIZES, CType, canonical_name
+from streamsan.cuda_source.values.types import SCALAR_SIZES, CType, TypePack, canonical_name
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 
@@ -280,7 +280,8 @@ class Program:
         self, type: tree.Type, context: Context, evaluate: Callable[[tree.Expression], Any] | None, depth: int
     ) -> CType:
         name = canonical_name(type.name)
-        arguments = tuple(self._argument(item, context, evaluate, depth) for item in type.arguments)
+        given = (self._arguments(item, context, evaluate, depth) for item in type.arguments)
+        arguments = tuple(argument for each in given for argument in each)
         dimensions = tuple(evaluate(item) if item is not None and evaluate else None for item in type.array)
         base: CType | None = None
         bound = context.bindings.get(name)
@@ -306,6 +307,21 @@ class Program:
             array=dimensions if type.pointers else dimensions + base.array,
             function=base.function or type.function,
         )
+
+    def _arguments(
+        self,
+        item: tree.Type | tree.Expression,
+        context: Context,
+        evaluate: Callable[[tree.Expression], Any] | None,
+        depth: int,
+    ) -> Sequence[Any]:
+        """Return the argument that is written, or those that a pack stands for: `std::tuple<Stages...>`."""
+        if isinstance(item, tree.Unary) and item.operator == "...":
+            item = item.operand
+            bound = context.bindings.get(item.name) if isinstance(item, tree.Name) else None
+            if isinstance(bound, TypePack):
+                return bound
+        return (self._argument(item, context, evaluate, depth),)
 
     def _argument(
         self,
@@ -387,7 +403,9 @@ class Program:
         if context is not None and context.cls is not None and type.name.startswith(f"{context.cls.name}::"):
             bindings.update(context.bindings)
         for position, parameter in enumerate(node.templates):
-            if position < len(type.arguments):
+            if parameter.pack:
+                bindings[parameter.name] = TypePack(type.arguments[position:])
+            elif position < len(type.arguments):
                 bindings[parameter.name] = type.arguments[position]
         info = ClassInfo(type.name, node, type.arguments, bindings, {})
         for method in self._members.get(type.name, node.methods):

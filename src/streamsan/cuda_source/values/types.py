@@ -135,3 +135,7 @@ def wrap(value: int, name: str) -> int:
         value &= (1 << bits) - 1
         return value - (1 << bits) if value >> (bits - 1) else value
     return value
+
+
+class TypePack(tuple[Any, ...]):
+    """The arguments that a parameter pack of a class template takes."""
