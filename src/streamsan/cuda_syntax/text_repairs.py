@@ -39,6 +39,10 @@ _NAMESPACE_ATTRIBUTE = re.compile(
     r"(?<=\bnamespace)\s+__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
     r"|(?P<name>\bnamespace\s+[\w:]+)(?P<behind>\s+__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\))(?=\s*\{)"
 )
+_MEMBER_POINTER = re.compile(
+    r"(?P<open>\()(?P<scope>\s*(?:[^\W\d]\w*(?:<[^<>(){};]*>)?\s*::\s*)+)(?P<star>\*)"
+    r"|(?P<arrow>->)\*(?=\s*[^\W\d])|(?<=[\w)\]])(?<![\d.]\d)(?P<dot>\.)\*(?=[^\W\d])"
+)
 _UNNAMED_DEFAULT = re.compile(r"(?<=[*&])[ \t](?==\s*[^=])")
 _DEFAULTED_OUTSIDE = re.compile(
     r"\b(?P<name>[^\W\d]\w*)(?P<head>\s*::\s*~?\s*(?P=name)\s*\(\s*\)\s*)(?P<default>=\s*default)(?=\s*;)"
@@ -114,6 +118,20 @@ def namespace_attributes(text: str) -> str:
         return (match["name"] or "") + re.sub(r"[^\n]", " ", match["behind"] or match[0])
 
     return _NAMESPACE_ATTRIBUTE.sub(vanish, text)
+
+
+def member_pointers(code: Code) -> Code:
+    """`void (Solver::*step)()`, `(this->*step)()`: written as a pointer to a function, and as a member."""
+    text = code.ascii
+    if "*" not in text or _MEMBER_POINTER.search(text) is None:
+        return code
+
+    def plain(match: re.Match[str]) -> str:
+        if match["open"]:
+            return "(" + match["star"] + re.sub(r"[^\n]", " ", match["scope"])
+        return (match["arrow"] or match["dot"]) + " "
+
+    return code.same_length(_MEMBER_POINTER.sub(plain, text).encode("ascii"))
 
 
 def unnamed_defaults(text: str) -> str:

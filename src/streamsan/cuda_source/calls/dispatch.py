@@ -16,6 +16,7 @@ from streamsan.cuda_source.values.cells import (
     CallSite,
     Cell,
     FunctionModel,
+    FunctionValue,
     LibraryObject,
     MacroArgument,
     Native,
@@ -29,7 +30,7 @@ from streamsan.cuda_source.values.cells import (
     is_unknown,
 )
 from streamsan.cuda_source.values.classes import ClassInfo, last_name
-from streamsan.cuda_source.values.types import SCALAR_SIZES, UNKNOWN, CType
+from streamsan.cuda_source.values.types import SCALAR_SIZES, UNKNOWN, CType, canonical_name
 from streamsan.cuda_syntax import tree
 from streamsan.model.values import Handle, Symbol
 from streamsan.vocabulary import AccessMode
@@ -290,7 +291,7 @@ class Calls:
         program, frame = machine.program, machine.frame
         name = callee.name
         known = program.find(program.classes, name, frame) is not None
-        if known or name in SCALAR_SIZES or program.find(program.aliases, name, frame) is not None:
+        if known or canonical_name(name) in SCALAR_SIZES or program.find(program.aliases, name, frame) is not None:
             return machine.resolve(tree.Type(name, list(callee.template_arguments)))
         if is_class(name) and find_function(name) is None:
             return machine.resolve(tree.Type(name, list(callee.template_arguments)))
@@ -347,11 +348,20 @@ class Calls:
             arguments = tuple(self.machine.names.template_arguments(callee.template_arguments))
             return self.method(cell, found[0], found[1], operands, node.span, template_arguments=arguments)
         field = machine.objects.field(held, name)
+        pointed = self._method_pointed_to(name, field)
+        if pointed is not None:
+            return self.method(cell, pointed.functions, pointed.cls or cls, operands, node.span)
         if field is not None and not is_unknown(field.value):
             return self._call_with(field, operands, node.span)
         if any(base.library_bases for base in cls.lineage()):
             return Operand(machine.fresh(name, "opaque"))
         return machine.unseen.call(name, operands, node.span, this=cell)
+
+    def _method_pointed_to(self, name: str, field: Cell | None) -> FunctionValue | None:
+        """Return what `(object.*name)()` calls: the pointer to a method is a member here, or a variable."""
+        holder = field if field is not None else self.machine.find(name)
+        value = holder.value if isinstance(holder, Cell) else None
+        return value if isinstance(value, FunctionValue) and (field is None or value.cls is not None) else None
 
     def method(
         self,
