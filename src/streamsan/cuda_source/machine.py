@@ -86,6 +86,10 @@ class Machine:
         self.nesting = 0
         self.loop_depth = 0
         """Loops around the statement under execution, over all activations."""
+        self.late_threads: dict[Any, Any] = {}
+        """Host threads that were started and have not run yet, with what runs them."""
+        self.threads_are_late: bool | None = None
+        """Whether they run only where they are waited for; None: no thread for which it matters was started yet."""
         self.open_loops = 0
         """Those of them that end by what nobody knows: they may ask for work until it is done."""
         self.symbols = 0

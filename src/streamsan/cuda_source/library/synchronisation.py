@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from streamsan.cuda_source.library.callables import Function
 from streamsan.cuda_source.library.host_data import value_of
 from streamsan.cuda_source.library.modelled import Modelled
-from streamsan.cuda_source.library.threads_and_processes import Future, Waits
+from streamsan.cuda_source.library.threads_and_processes import Future, Waits, run_late_threads
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
@@ -96,6 +96,7 @@ class Mutex(Synchroniser):
         """A thread's body runs where it starts: if what it waits for is still to come, it cannot go on here."""
         device = machine.device
         if device.thread is device.model.main_thread:
+            run_late_threads(machine)
             return
         if predicate:
             held = predicate[0].held
@@ -207,7 +208,9 @@ class Atomic(Synchroniser):
         value = machine.expressions.load(operands[0], span) if operands else None
         old = self.held.value
         if method in ("load", "wait") or method.startswith("operator ") or method in ("operator==", "operator!="):
+            run_late_threads(machine)
             self.acquire(machine, span)
+            old = self.held.value
             return operators.compare(method[8:], old, value) if method in ("operator==", "operator!=") else old
         if method in ("store", "operator=", "exchange"):
             if method == "exchange":

@@ -1,8 +1,9 @@
 """Host threads: std::thread, std::async and futures, POSIX threads; processes: exit, abort, exit handlers, fork.
 
 A thread's body runs where it is started, as a host thread of its own; what orders it against the others is what the
-model is told: start and join are promised edges. A thread that waits for what is still to come cannot go on there: the
-rest of it is code that may run at any time until it is joined.
+model is told: start and join are promised edges. Where it matters which thread comes first (one of them records events,
+or waits for others), there is another path, on which main's threads run only where main waits for them. A thread that
+waits for what is still to come cannot go on there: the rest of it is code that may run at any time until it is joined.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
     CallSite,
     Cell,
+    Closure,
+    FunctionValue,
     LibraryObject,
     Operand,
     Reference,
@@ -38,6 +41,52 @@ class Waits(Exception):  # noqa: N818 - no error: how control leaves the thread'
     def __init__(self, span: Span) -> None:
         super().__init__("waits")
         self.span = span
+
+
+class Late(LibraryObject):
+    """A thread that was started and has not run yet, or what came of it."""
+
+    class_name = "thread that has not run"
+
+    def __init__(self, worker: HostThread, callee: Value, given: list[Operand], span: Span) -> None:
+        super().__init__()
+        self.worker = worker
+        self.callee = callee
+        self.given = given
+        self.span = span
+        self.result: Value = None
+
+    def parts(self) -> list[Any]:
+        return [self.callee, *(item.cell or item.value for item in self.given)]
+
+    def run(self, machine: Machine) -> Value:
+        """Run it, if it has not run; returns what the function returned."""
+        if machine.late_threads.pop(self.worker, None) is not None:
+            self.result = _run(machine, self.worker, self.callee, self.given, self.span)
+        return self.result
+
+
+def run_late_threads(machine: Machine) -> None:
+    """The thread at hand waits for something: now the others run."""
+    if machine.late_threads and machine.device.thread is machine.device.model.main_thread:
+        for late in list(machine.late_threads.values()):
+            late.run(machine)
+
+
+def _starts_late(machine: Machine, callee: Value) -> bool:
+    """Decide whether main's new thread runs only where main waits for it: the program must be right either way."""
+    if machine.device.thread is not machine.device.model.main_thread:
+        return False
+    node = callee.node if isinstance(callee, Closure) else None
+    functions = callee.functions if isinstance(callee, FunctionValue) else []
+    bodies = [node.body] if node is not None else [each.body for each in functions if each.body is not None]
+    if not any(machine.relevance.hands_over(body) for body in bodies):
+        return False
+    if machine.threads_are_late is None:
+        decisions = machine.decisions
+        decisions.given_up.add(len(decisions.taken))
+        machine.threads_are_late = not decisions.choose(machine.fresh("threads run at once", "input"), True)
+    return machine.threads_are_late
 
 
 class Parked(LibraryObject):
@@ -70,6 +119,16 @@ def start(
     worker = device.model.spawn(parent, name, device.site(span))
     worker.conditional = parent.conditional
     given = [_decayed(machine, operand, span) for operand in operands]
+    if _starts_late(machine, callee):
+        late = machine.late_threads[worker] = Late(worker, callee, given, span)
+        machine.reach.kept.append(late)
+        return worker, late
+    return worker, _run(machine, worker, callee, given, span)
+
+
+def _run(machine: Machine, worker: HostThread, callee: Value, given: list[Operand], span: Span) -> Value:
+    device = machine.device
+    parent = device.thread
     device.thread = worker
     result: Value = None
     try:
@@ -83,7 +142,7 @@ def start(
         machine.not_understood(span, "an exception leaves a thread")
     finally:
         device.thread = parent
-    return worker, result
+    return result
 
 
 def _decayed(machine: Machine, operand: Operand, span: Span) -> Operand:
@@ -137,17 +196,22 @@ class Thread(Modelled):
             machine.reach.kept.append(held)
         worker, result = start(machine, held, operands[1:], span, _variable(cell))
         made = cls(type, worker)
-        made.rest = result if isinstance(result, Parked) else None
+        made.rest = result if isinstance(result, Parked | Late) else None
         return made
 
     def join(self, machine: Machine, span: Span) -> None:
         """Wait for the thread."""
         if self.worker is not None:
             device = machine.device
+            self._run_late(machine)
             device.model.join(device.thread, self.worker, device.site(span))
             if isinstance(self.rest, Parked):
                 self.rest.goes_on(machine, span)
             self.worker = self.rest = None
+
+    def _run_late(self, machine: Machine) -> None:
+        if isinstance(self.rest, Late):
+            self.rest = self.rest.run(machine)
 
     def destroy(self, machine: Machine, span: Span) -> None:
         """A jthread joins; a std::thread must have been joined."""
@@ -159,6 +223,7 @@ class Thread(Modelled):
             self.join(machine, span)
             return None
         if method == "detach":
+            self._run_late(machine)
             self.worker = None
             return None
         if method == "joinable":
@@ -211,10 +276,13 @@ class Future(Modelled):
     def wait(self, machine: Machine, span: Span) -> None:
         """Wait for the function."""
         device = machine.device
+        if isinstance(self.result, Late):
+            self.result = self.result.run(machine)
         if self.worker is not None:
             device.model.join(device.thread, self.worker, device.site(span))
             self.worker = None
         elif self.key:
+            run_late_threads(machine)
             device.model.acquire(device.thread, self.key, EdgeClass.RUN, device.site(span))
 
     def destroy(self, machine: Machine, span: Span) -> None:

@@ -23,6 +23,7 @@ Fact = TypeVar("Fact")
 CUDA_NAME = re.compile(r"(?:cuda|cu|CU|cl|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)|cl(?:_|::)\w")
 CUDA_WORD = re.compile(r"\b(?:cuda|cu|cl)[A-Z]|<<<")
 MOST_FUNCTIONS = 2000
+_RECORDS = frozenset({"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "cuEventRecordWithFlags"})
 _EXITS = frozenset({"exit", "_exit", "_Exit", "quick_exit", "abort", "terminate", "MPI_Abort"})
 _FIELDS: dict[type[Any], tuple[str, ...]] = {}
 _LARGEST_WALK = 20_000
@@ -211,6 +212,27 @@ class Relevance:
                     found.setdefault(last_name(method.name), []).append(method)
             self._bodies = found
         return self._bodies
+
+    def hands_over(self, body: Any) -> bool:
+        """Tell whether a host thread's body records events, or waits for other threads, as far as it is seen."""
+        return self._once("hands over", body, lambda: self._hands_over(body))
+
+    def _hands_over(self, body: Any) -> bool:
+        queues = any("condition_variable" in text for text in self.program.unit.files.values())
+        pending = [body]
+        seen: set[str] = set()
+        while pending and len(seen) < MOST_FUNCTIONS:
+            for part in walk(pending.pop()):
+                name = (
+                    part.name if isinstance(part, tree.Name) else part.member if isinstance(part, tree.Member) else ""
+                )
+                short = last_name(name)
+                if short in _RECORDS or (queues and short == "wait" and isinstance(part, tree.Member)):
+                    return True
+                if short and short not in seen:
+                    seen.add(short)
+                    pending += [each.body for each in self._by_name().get(short, []) if each.body is not None]
+        return False
 
     def function_acts(self, name: str) -> bool:
         """Tell whether a call by this name may issue an operation."""
