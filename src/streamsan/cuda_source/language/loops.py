@@ -323,8 +323,42 @@ class Loops:
                     Operand(cell=machine.objects.element(value.array, index))
                     for index in range(min(value.array.length, 4096))
                 ], True
+            found = self._iterated(held, cell, value, span) if isinstance(value, StructObject) else None
+            if found is not None:
+                return found, True
         count = machine.limits.unknown_iterations
         return [Operand(machine.fresh("element", "opaque")) for _ in range(count)], False
+
+    def _iterated(
+        self, range_: StructObject, cell: Cell, first: StructObject, span: tree.Span
+    ) -> list[Operand] | None:
+        """Return what an iterator of a class of the program's own comes to; None if its end is not seen."""
+        machine, operators = self.machine, self.machine.class_operators
+        assert range_.cls is not None
+        end = range_.cls.find_method("end")
+        if end is None:
+            return None
+        at = Operand(cell=machine.expressions.cell_of(Operand(first)))
+        last = machine.calls.method(cell, *end, [], span)
+        found: list[Operand] = []
+        while len(found) < machine.limits.iterations:
+            differs = operators.call("!=", [at, last], span)
+            equal = operators.call("==", [at, last], span) if differs is None else None
+            answer = differs if equal is None else equal
+            truth = None if answer is None else machine.truth(machine.expressions.condition(answer, span))
+            if truth is None:
+                return None
+            if truth == (differs is None):
+                return found
+            element = operators.call("*", [at], span)
+            if element is None:
+                return None
+            if element.cell is None:
+                machine.statements.keep(element.value)
+            found.append(element)
+            if operators.call("++", [at], span) is None:
+                return None
+        return found
 
     def _bind(self, variable: tree.Variable, element: Operand, scope: Scope, span: tree.Span) -> None:
         machine = self.machine
