@@ -20,6 +20,9 @@ DOMINATED = ("ss504_between_replays", "ss504_event_in_one_stream", "ss504_sync_t
 BY_THE_PROGRAM = {"ss106_detached_worker", "ss106_reset_before_join"}
 """how another thread comes to its end is the program's decision"""
 WITHOUT_PLACE = {
+    "ss101_batch_changed_early": "the function that frees the memory also sets the size that the next step computes with",
+    "ss101_opaque_handle": "the function that frees the memory also destroys the stream and the handle",
+    "ss303_captured_by_class": "the function that frees the memory also makes the larger one",
     "ss109_beside_child_graph": "the fill is the child graph's: what the copy could name is the node that embeds it",
     "ss109_beside_conditional": "the kernel is captured into the body: what the copy could name is the node around it",
     "ss109_overlapping_tiles": "one call in a loop adds both nodes: the earlier turn's node has no name of its own",

@@ -35,7 +35,7 @@ int main()
     CHECK(cudaStreamCreateWithFlags(&exchange, cudaStreamNonBlocking));
     CHECK(cudaEventCreateWithFlags(&read, cudaEventDisableTiming));
     CHECK(cudaMalloc(&weights, n * sizeof(float)));
-    CHECK(cudaMemset(weights, 0, n * sizeof(float)));
+    CHECK(cudaMemsetAsync(weights, 0, n * sizeof(float), update));
     CHECK(cudaMallocAsync(&gradient, n * sizeof(float), exchange));
     CHECK(cudaMemsetAsync(gradient, settings().batch, n * sizeof(float), exchange));
     CHECK(cudaStreamSynchronize(exchange));

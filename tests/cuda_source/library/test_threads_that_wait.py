@@ -9,22 +9,45 @@ WORKER = """std::mutex m; std::condition_variable c; std::queue<std::function<vo
 void work() { std::unique_lock<std::mutex> l(m); c.wait(l, [] { return stop || !tasks.empty(); }); tasks.front()(); }"""
 
 
+def both_orders(body, tmp_path):
+    """Return the operations where the thread runs at once, and where it runs when main waits for it."""
+    worlds = reading_of(f"{WORKER}\nint main() {{\n{body}\n}}", tmp_path).worlds
+    assert [world.decisions for world in worlds] == [(True,), (False,)]
+    return [operations(world) for world in worlds]
+
+
 def test_a_thread_that_waits_for_later_work_is_said_and_orders_nothing_for_certain(tmp_path):
     body = """cudaMalloc(&d, 4); std::thread t(work);
   { std::lock_guard<std::mutex> l(m); tasks.push([] { cudaFree(d); }); } c.notify_one(); t.join();"""
-    main, job = reading_of(f"{WORKER}\nint main() {{\n{body}\n}}\n", tmp_path).worlds
-    assert job.entry == "main::lambda", "what no path came to is read on its own"
-    ops = operations(main)
+    ops, late = both_orders(body, tmp_path)
     assert any("waits here for another" in op.label for op in ops if op.kind == "NOT_UNDERSTOOD")
     assert kinds(ops).count("OPAQUE_CALL") == 2, "where it starts to wait, and where it is joined"
     assert "FREE" not in kinds(ops)
+    assert "FREE" in kinds(late), "by then there is a task"
+    assert not {"OPAQUE_CALL", "NOT_UNDERSTOOD"} & set(kinds(late))
 
 
 def test_a_thread_whose_condition_holds_goes_on(tmp_path):
     body = """cudaMalloc(&d, 4); tasks.push([] { cudaFree(d); }); std::thread t(work); t.join();"""
-    ops = run_main(body, tmp_path, before=WORKER)
-    assert "FREE" in kinds(ops)
-    assert not {"OPAQUE_CALL", "NOT_UNDERSTOOD"} & set(kinds(ops))
+    for ops in both_orders(body, tmp_path):
+        assert "FREE" in kinds(ops)
+        assert not {"OPAQUE_CALL", "NOT_UNDERSTOOD"} & set(kinds(ops))
+
+
+def test_what_a_thread_records_may_come_after_main_s_wait(tmp_path):
+    body = """cudaEvent_t e; cudaStream_t s; cudaEventCreate(&e); cudaStreamCreate(&s);
+  std::thread t([&] { cudaEventRecord(e, s); }); cudaStreamWaitEvent(s, e, 0); t.join(); cudaEventSynchronize(e);"""
+    at_once, late = both_orders(body, tmp_path)
+    assert kinds(at_once).index("EVENT_RECORD") < kinds(at_once).index("STREAM_WAIT_EVENT")
+    assert kinds(late).index("EVENT_RECORD") > kinds(late).index("STREAM_WAIT_EVENT")
+    assert kinds(late).index("EVENT_RECORD") < kinds(late).index("EVENT_SYNCHRONIZE")
+
+
+def test_a_thread_that_is_let_go_runs_by_then(tmp_path):
+    body = """cudaEvent_t e; cudaStream_t s; cudaEventCreate(&e); cudaStreamCreate(&s);
+  std::thread t([&] { cudaEventRecord(e, s); }); t.detach(); cudaStreamWaitEvent(s, e, 0);"""
+    for ops in both_orders(body, tmp_path):
+        assert kinds(ops).index("EVENT_RECORD") < kinds(ops).index("STREAM_WAIT_EVENT")
 
 
 def test_a_promise_gives_its_future_the_very_handle(tmp_path):
