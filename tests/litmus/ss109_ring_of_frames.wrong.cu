@@ -64,18 +64,18 @@ __global__ void brightness(const unsigned char* frame, unsigned* sum, int n)
 
 int main()
 {
-    const int n = 1 << 16;
+    const int n = 1 << 16, frames = 8;
     unsigned char* source;
     unsigned* sum;
-    CHECK(cudaMalloc(&source, n));
+    CHECK(cudaMalloc(&source, frames * n));
     CHECK(cudaMalloc(&sum, sizeof(unsigned)));
-    CHECK(cudaMemset(source, 3, n));
+    CHECK(cudaMemset(source, 3, frames * n));
     CHECK(cudaMemset(sum, 0, sizeof(unsigned)));
     CHECK(cudaDeviceSynchronize());
     {
         FrameRing<3> ring(n);
-        for (int frame = 0; frame < 8; ++frame)
-            ring.push(source, [=](void* slot, cudaStream_t stream) {
+        for (int frame = 0; frame < frames; ++frame)
+            ring.push(source + frame * n, [=](void* slot, cudaStream_t stream) {
                 brightness<<<n / 256, 256, 0, stream>>>(static_cast<unsigned char*>(slot), sum, n);
             });
     }

@@ -329,9 +329,7 @@ class Loops:
         count = machine.limits.unknown_iterations
         return [Operand(machine.fresh("element", "opaque")) for _ in range(count)], False
 
-    def _iterated(
-        self, range_: StructObject, cell: Cell, first: StructObject, span: tree.Span
-    ) -> list[Operand] | None:
+    def _iterated(self, range_: StructObject, cell: Cell, first: StructObject, span: tree.Span) -> list[Operand] | None:
         """Return what an iterator of a class of the program's own comes to; None if its end is not seen."""
         machine, operators = self.machine, self.machine.class_operators
         assert range_.cls is not None

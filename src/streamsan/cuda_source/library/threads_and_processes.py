@@ -1,9 +1,10 @@
 """Host threads: std::thread, std::async and futures, POSIX threads; processes: exit, abort, exit handlers, fork.
 
 A thread's body runs where it is started, as a host thread of its own; what orders it against the others is what the
-model is told: start and join are promised edges. Where it matters which thread comes first (one of them records events,
-or waits for others), there is another path, on which main's threads run only where main waits for them. A thread that
-waits for what is still to come cannot go on there: the rest of it is code that may run at any time until it is joined.
+model is told: start and join are promised edges. Where it matters which thread comes first (one issues work, records
+events, or waits for others), there is another path, on which main's threads run only where main waits for them. A
+thread that waits for what is still to come cannot go on there: the rest of it is code that may run at any time until it
+is joined.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def _starts_late(machine: Machine, callee: Value) -> bool:
     node = callee.node if isinstance(callee, Closure) else None
     functions = callee.functions if isinstance(callee, FunctionValue) else []
     bodies = [node.body] if node is not None else [each.body for each in functions if each.body is not None]
-    if not any(machine.relevance.hands_over(body) for body in bodies):
+    if not any(machine.relevance.matters_when(body) for body in bodies):
         return False
     if machine.threads_are_late is None:
         decisions = machine.decisions

@@ -213,21 +213,21 @@ class Relevance:
             self._bodies = found
         return self._bodies
 
-    def hands_over(self, body: Any) -> bool:
-        """Tell whether a host thread's body records events, or waits for other threads, as far as it is seen."""
-        return self._once("hands over", body, lambda: self._hands_over(body))
+    def matters_when(self, body: Any) -> bool:
+        """Tell whether a host thread's body issues work, records events, or waits for others: when it runs matters."""
+        return self._once("matters when", body, lambda: self._matters_when(body))
 
-    def _hands_over(self, body: Any) -> bool:
-        queues = any("condition_variable" in text for text in self.program.unit.files.values())
+    def _matters_when(self, body: Any) -> bool:
+        waits = any("condition_variable" in text for text in self.program.unit.files.values())
         pending = [body]
         seen: set[str] = set()
         while pending and len(seen) < MOST_FUNCTIONS:
             for part in walk(pending.pop()):
-                name = (
-                    part.name if isinstance(part, tree.Name) else part.member if isinstance(part, tree.Member) else ""
-                )
-                short = last_name(name)
-                if short in _RECORDS or (queues and short == "wait" and isinstance(part, tree.Member)):
+                is_member = isinstance(part, tree.Member)
+                short = last_name(part.member if is_member else part.name if isinstance(part, tree.Name) else "")
+                if isinstance(part, tree.Launch) or short in _RECORDS or known_apis.issues_work(short):
+                    return True
+                if waits and is_member and short == "wait":
                     return True
                 if short and short not in seen:
                     seen.add(short)

@@ -14,6 +14,7 @@ import numpy as np
 from streamsan.evidence.fix.change_steps import FreeBehindUses, FreeOnStream, KernelWaits, NarrowerWait, WaitsRemoved
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.evidence.fix.event_steps import EventCallBehind, WaitForRecorded, with_known_events
+from streamsan.evidence.fix.host_order import threads_decide
 from streamsan.evidence.fix.order_steps import (
     Blocking,
     EdgeBetween,
@@ -53,7 +54,7 @@ def rank(step: Step) -> int:
 def candidates(case: Case, trace: EditableTrace) -> Iterator[Step]:
     """Yield what may be done about a finding, the smallest edit first."""
     rule = rule_of(case.fact)
-    if not rule.no_fix(case.fact):
+    if not rule.no_fix(case.fact) and not threads_decide(case):
         for step in rule.fix_steps(case):
             yield from _steps(step, case, trace)
 

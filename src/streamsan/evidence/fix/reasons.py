@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from streamsan.evidence.fix.host_order import THREADS_DECIDE, threads_decide
 from streamsan.evidence.fix.verification import Outcome
 from streamsan.findings.finding import Confidence, Finding
 from streamsan.rules.case import case_of
@@ -21,7 +22,7 @@ def why_left_alone(finding: Finding) -> str:
     reason = rule.without_fix if case is None else rule.no_fix(case.fact)
     if not reason and rule.finds_needless and finding.confidence is Confidence.POSSIBLE:
         return NEEDED_ELSEWHERE
-    return reason
+    return reason or (THREADS_DECIDE if case is not None and threads_decide(case) else "")
 
 
 def without_fix(finding: Finding) -> Finding:
