@@ -6,12 +6,11 @@
 `public_sources.toml` lists public repositories: commit, folders, headers' folders, how many files. A checkout is
 CHECKOUTS/owner+name. Nothing of them is in this repository. Each file is checked by itself, in a process of its own, as
 `streamsan check FILE -I HEADERS` does. Prints a line for each repository: files, those that were not read to a result
-(crashes, and hangs: more than `--seconds` of processor time), calls of CUDA, those that a path came to, errors and
-warnings; below it
-why calls were not reached, slow files, and errors and warnings that `public_sources_verdicts.toml` does not judge.
-`--json` keeps a line for each file as soon as it is known; with `--again` files of an earlier such file are not read
-again. `--told` prints the same of such files alone. Exits with 1 where a file crashed or hung, or a finding is not
-judged.
+(crashes, and hangs: more than `--seconds` of processor time), calls of CUDA in these files (those of headers count
+where the header is checked itself), those that a path came to, errors and warnings; below it why calls were not
+reached, slow files, and errors and warnings that `public_sources_verdicts.toml` does not judge. `--json` keeps a line
+for each file as soon as it is known; with `--again` files of an earlier such file are not read again. `--told` prints
+the same of such files alone. Exits with 1 where a file crashed or hung, or a finding is not judged.
 """
 
 from __future__ import annotations
@@ -194,7 +193,13 @@ def _record(source: Source, result: Record, seconds: float) -> Record:
     defect = next((each for each in result.get("problems", ()) if "internal error" in each), None)
     if defect:
         result["crash"] = defect
-    return {"repository": source.repository, "file": source.name, "seconds": round(seconds, 2), **result}
+    return {
+        "repository": source.repository,
+        "file": source.name,
+        "path": str(source.path),
+        "seconds": round(seconds, 2),
+        **result,
+    }
 
 
 def listed_verdicts() -> dict[tuple[str, str, int, str], Record]:
@@ -219,8 +224,14 @@ def told(records: Sequence[Record]) -> tuple[list[str], bool]:
     not_judged: list[str] = []
     for repository, files in by_repository.items():
         counts: Counter[str] = Counter(files=len(files))
-        reached = {place for each in files for place in each.get("reached", ())}
-        missed = {place: why for each in files for place, why in each.get("missed", {}).items() if place not in reached}
+        ours = {each["file"] for each in files}
+        reached = {place for each in files for place in each.get("reached", ()) if _file(place) in ours}
+        missed = {
+            place: why
+            for each in files
+            for place, why in each.get("missed", {}).items()
+            if place not in reached and _file(place) in ours
+        }
         counts["calls"] = len(reached) + len(missed)
         counts["reached"] = len(reached)
         reasons.update(why[0] if why[0].startswith("in inactive") else _plain(why) for why in missed.values())
@@ -245,6 +256,10 @@ def told(records: Sequence[Record]) -> tuple[list[str], bool]:
     lines += [f"slow: {each['seconds']:.0f} s {each['repository']}/{each['file']}" for each in slow]
     lines += [f"not judged: {each}" for each in not_judged]
     return lines, not (wrong or not_judged)
+
+
+def _file(place: str) -> str:
+    return place.rsplit(":", 2)[0]
 
 
 def _plain(why: Sequence[str]) -> str:
