@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from reading import kinds, run_main
+from reading import kinds, operations, reading_of, run_main
 
 START = (
     "float *d, *e; cudaMalloc(&d, 400); cudaMalloc(&e, 400); cudaStream_t s; cudaStreamCreate(&s); float one = 1, r;"
@@ -43,6 +43,25 @@ def test_a_result_on_the_host_waits_and_one_on_the_device_does_not(tmp_path):
     device = run_main(f"{START} {create} cublasSdot(h, 99, d, 1, e, 1, d + 99);", tmp_path)
     assert "STREAM_QUERY" in kinds(host)
     assert "STREAM_QUERY" not in kinds(device)
+
+
+ANSWERS = {
+    "a version": "int v = 0; ncclGetVersion(&v); if (v < 21501) return 1;",
+    "a flag": "cusolverSpHandle_t h; cusolverSpCreate(&h); int v = 0; cusolverSpXcsrissymHost(h, 4, 4, m, rows, rows + 1, columns, &v); if (!v) return 1;",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", ANSWERS.values(), ids=ANSWERS)
+def test_what_a_library_answers_is_not_what_the_variable_was(body, tmp_path):
+    worlds = reading_of(f"int main() {{ {START} {body} fill<<<1, 1>>>(d, 1); }}", tmp_path).worlds
+    assert len(worlds) == 2
+    assert any(each.label == "fill" for each in operations(worlds[0]))
+    assert not any(each.label == "fill" for each in operations(worlds[1]))
+
+
+def test_a_factor_stays_what_it_is(tmp_path):
+    body = "cublasHandle_t h; cublasCreate(&h); cublasSaxpy(h, 100, &one, d, 1, e, 1); if (one != 1) fill<<<1, 1>>>(d, 1);"
+    assert kinds(run_main(f"{START} {body}", tmp_path)).count("LAUNCH") == 1
 
 
 def test_destroying_a_handle_may_wait_and_destroying_a_descriptor_does_not(tmp_path):

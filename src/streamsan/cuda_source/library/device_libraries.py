@@ -25,7 +25,7 @@ from streamsan.cuda_source.values.cells import (
     held_by,
     is_pointer,
 )
-from streamsan.cuda_source.values.types import CType
+from streamsan.cuda_source.values.types import SIGNED_BITS, UNSIGNED_BITS, CType
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Handle
 from streamsan.vocabulary import AccessMode, MemoryKind
@@ -119,9 +119,24 @@ def issue(machine: Machine, name: str, memory: list[Value], stream: Value, waits
         device.model.query_succeeded(device.thread, where, device.site(span))
 
 
+def _forget_whole_numbers(machine: Machine, values: list[Value], span: Span) -> None:
+    """Forget counts and flags that a call was given the address of: it may write them (`&singularity`, `&issym`).
+
+    What is no whole number is a factor that it reads (`&alpha`).
+    """
+    for value in values:
+        cell = _out_cell(machine, value, span)
+        if cell is None or not isinstance(cell.value, int) or cell.type.const or cell.type.pointers:
+            continue
+        if cell.type.name in SIGNED_BITS or cell.type.name in UNSIGNED_BITS:
+            _forget_outputs(machine, [value], span)
+
+
 def work(machine: Machine, operands: list[Operand], call: CallSite, *, name: str, waits: bool = False) -> Any:
     """Issue work on the handle's stream; the host `waits` for it."""
-    _issue_call(machine, name, _values(machine, operands, call), call.span, waits)
+    values = _values(machine, operands, call)
+    _issue_call(machine, name, values, call.span, waits)
+    _forget_whole_numbers(machine, values, call.span)
     return 0
 
 
@@ -179,5 +194,5 @@ def describe(machine: Machine, operands: list[Operand], call: CallSite, *, name:
     values = _values(machine, operands, call)
     if values and isinstance(values[0], LibraryHandle):
         values[0].given.extend(value for value in values[1:] if isinstance(value, DevicePointer | SymbolPointer))
-    _forget_outputs(machine, values[1:], call.span)
+    _forget_outputs(machine, values, call.span)
     return 0
