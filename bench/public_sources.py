@@ -43,7 +43,7 @@ SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx")
 FEWEST_CALLS = 2
 """a file is taken if its text has so many calls of CUDA or launches"""
 SLOW_SECONDS = 60.0
-WAITS_FOR = 6
+WAITS_FOR = 20
 """a process may take so many times its limit, on a machine that does other things too"""
 MOST_REASONS = 25
 COLUMNS = ("files", "crashes", "hangs", "calls", "reached", "%", "errors", "warnings", "true", "debatable", "false")
