@@ -15,6 +15,8 @@ class Decisions:
         """positions in `taken`: a loop that waited for work by asking gave up there, as it may in every run"""
         self.leaving: set[int] = set()
         """positions in `taken`: the other way leaves the function or the program at once"""
+        self.supposes_pointers = False
+        """the condition under evaluation rests on an unknown pointer or handle being something: nobody decided that"""
         self._remembered: dict[Any, bool] = {}
 
     def recall(self, question: Any) -> bool | None:

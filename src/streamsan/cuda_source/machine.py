@@ -23,6 +23,7 @@ from streamsan.cuda_source.values.cells import (
     MacroArgument,
     Native,
     Scope,
+    SymbolPointer,
     Term,
     Value,
     is_pointer,
@@ -174,6 +175,7 @@ class Machine:
             if isinstance(known, int | float):
                 return bool(known)
             if value.number in self.live_handles:
+                self.decisions.supposes_pointers = True
                 return True
             recalled = self.decisions.recall(value)
             return recalled if recalled is not None else self.bounds.decide(value)
@@ -183,6 +185,7 @@ class Machine:
                 return bool(known)
             question, positive = condition(known if known is not None else value)
             if isinstance(question, Symbol) and question.number in self.live_handles:
+                self.decisions.supposes_pointers = True
                 return positive
             decided = self.decisions.recall(question)
             if decided is None:
@@ -193,6 +196,7 @@ class Machine:
         if isinstance(value, LibraryObject):
             return value.truth()
         if is_pointer(value) or isinstance(value, FunctionValue | Closure | BoundMethod | Native | str):
+            self.decisions.supposes_pointers |= isinstance(value, SymbolPointer)
             return True
         return None
 

@@ -151,10 +151,14 @@ class Operators:
             if objects.is_null(other):
                 return True
             if is_pointer(other) or isinstance(other, Handle | FunctionValue | Closure | CellPointer | StructObject):
+                self.machine.decisions.supposes_pointers |= isinstance(other, SymbolPointer)
                 return False
             if isinstance(other, Symbol) and other.number in self.machine.live_handles:
                 known = self.machine.known(other)
-                return known == 0 if isinstance(known, int) else False
+                if isinstance(known, int):
+                    return known == 0
+                self.machine.decisions.supposes_pointers = True
+                return False
             if isinstance(other, LibraryObject):
                 truth = other.truth()
                 return None if truth is None else not truth

@@ -222,6 +222,7 @@ class Statements:
                 completion = self.execute(node.init)
                 if completion is not None:
                     return completion
+            machine.decisions.supposes_pointers = False
             with polling(machine, leaves_loop(node.then)):
                 value = machine.expressions.operand(node.condition)
                 condition = machine.expressions.condition(value, node.condition.span)
@@ -235,6 +236,9 @@ class Statements:
         if machine.truth(condition) is None and self._summaries.skips(node):
             return None
         gives_up, goes_on = machine.relevance.gives_up(node.then), node.otherwise
+        if machine.truth(condition) and gives_up and machine.decisions.supposes_pointers:
+            # `if (arguments[3] != NULL) exit(1);`, `if (stream_) return;`: what comes after is not left out for that.
+            condition = machine.fresh("condition", "opaque")
         if gives_up == machine.relevance.gives_up(goes_on) or machine.relevance.ends_its_loop(node):
             answer, known = machine.decide(condition)
         else:
