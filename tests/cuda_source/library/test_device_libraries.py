@@ -60,7 +60,9 @@ def test_what_a_library_answers_is_not_what_the_variable_was(body, tmp_path):
 
 
 def test_a_factor_stays_what_it_is(tmp_path):
-    body = "cublasHandle_t h; cublasCreate(&h); cublasSaxpy(h, 100, &one, d, 1, e, 1); if (one != 1) fill<<<1, 1>>>(d, 1);"
+    body = (
+        "cublasHandle_t h; cublasCreate(&h); cublasSaxpy(h, 100, &one, d, 1, e, 1); if (one != 1) fill<<<1, 1>>>(d, 1);"
+    )
     assert kinds(run_main(f"{START} {body}", tmp_path)).count("LAUNCH") == 1
 
 
@@ -84,3 +86,12 @@ def test_a_device_vector_allocates_and_frees_where_it_ends(tmp_path):
     assert memory[0][2] == 400
     assert memory[0][1] == memory[1][1]
     assert {op.object for op in ops if op.kind == "LAUNCH" and op.label == "fill"} <= {memory[0][1], 0}
+
+
+def test_a_matrix_goes_to_the_host_by_a_copy(tmp_path):
+    made = "cublasHandle_t h; cublasCreate(&h); float* x; cudaMallocHost(&x, 400);"
+    queued = run_main(f"{START} {made} cublasGetMatrixAsync(10, 10, sizeof(float), d, 10, x, 10, s);", tmp_path)
+    done = run_main(f"{START} {made} cublasGetVector(100, sizeof(float), d, 1, x, 1);", tmp_path)
+    stream = next(op.object for op in queued if op.kind == "STREAM_CREATE")
+    assert [op.stream for op in queued if op.kind == "COPY"] == [stream]
+    assert [op.stream for op in done if op.kind == "COPY"] == [1]

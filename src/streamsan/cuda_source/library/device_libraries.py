@@ -140,6 +140,28 @@ def work(machine: Machine, operands: list[Operand], call: CallSite, *, name: str
     return 0
 
 
+def copy(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
+    """Copy a vector or matrix between host and device (`cublasGetMatrixAsync`): the copy of the API that it is."""
+    counts = 3 if "Matrix" in name else 2
+    source, target = counts, counts + 2
+    if len(operands) <= target + 1:
+        return work(machine, operands, call, name=name)
+    size: Value = 1
+    for operand in operands[:counts]:
+        size = machine.expressions.operators.arithmetic("*", size, machine.expressions.load(operand, call.span))
+    # Rows of what is packed follow each other; else how far it reaches is not known.
+    strides = [machine.expressions.load(operands[at + 1], call.span) for at in (source, target)]
+    first = machine.expressions.load(operands[0], call.span) if counts > 2 else 1
+    if any(stride != first for stride in strides):
+        size = machine.fresh("size", "opaque")
+    is_async = "Async" in name
+    given = [operands[target], operands[source], Operand(size), Operand(2 if "Get" in name else 1)]
+    machine.api.function("cudaMemcpyAsync" if is_async else "cudaMemcpy").run(
+        machine, [*given, *(operands[-1:] if is_async else [])], call.span
+    )
+    return 0
+
+
 def output(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
     """Issue work whose output the last argument has when the call returns."""
     values = _values(machine, operands, call)
