@@ -85,7 +85,8 @@ std::uint64_t Engine::holding_event(const Slot& slot, Process& process) {
 
 bool Engine::hold(const Slot& slot, const unsigned char* continuations, std::size_t more) {
     Thread& thread = threads_[slot.thread];
-    if (thread.timeline == none || failed(slot.status)) return false;
+    if (failed(slot.status)) return false;
+    if (thread.timeline == none) open_thread(slot.thread);
     Process& process = *processes_[thread.process];
     if (!process.held.empty() && releases_object(slot)) judge_release(slot, process);
     const std::uint64_t event = holding_event(slot, process);
@@ -155,8 +156,11 @@ void Engine::set_user_event(Event& event, Thread& thread, Process& process, cons
     Timeline& host = timeline(thread);
     host.released = true;
     event.clock.assign(host.clock);
-    event.note_record(host.advance(), false, none, process.opaque_version, operation);
+    const Epoch set = host.advance();
+    event.note_record(set, false, none, process.opaque_version, operation);
     host.released = true;
+    // What is brought now is behind this call, and asks for it.
+    if (watch_.active() && !process.held.empty()) watch_.note({operation.sequence, set, {}, operation.thread});
     bring_held(process, event.handle);
 }
 

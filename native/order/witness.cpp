@@ -34,8 +34,11 @@ void Watch::ask(const std::vector<std::uint64_t>& sequences, const std::vector<s
 }
 
 void Watch::note(const WatchPoint& point) {
-    if (points_.size() >= most_points)
+    if (points_.size() >= most_points) {
         points_.erase(points_.begin(), points_.begin() + static_cast<std::ptrdiff_t>(most_points / 2));
+        forgotten_ += most_points / 2;
+    }
+    in_order_ = in_order_ && (points_.empty() || points_.back().sequence < point.sequence);
     points_.push_back(point);
 }
 
@@ -43,6 +46,7 @@ void Watch::note_asked(const WatchPoint& point, const Clock& known) {
     Asked& answer = answers_[asked_.find(point.sequence)];
     answer.seen = true;
     answer.point = point;
+    answer.place = forgotten_ + points_.size();
     answer.known.clear();
     for (std::uint32_t slot = 0; slot < known.slots(); ++slot) answer.known.push_back(known.at(slot)[visible]);
 }
@@ -70,8 +74,12 @@ Watch::Before Watch::before(std::uint64_t sequence) const {
         reached[point.thread] = std::max(reached[point.thread], point.sequence);
     };
     reach(asked.point);
-    for (const WatchPoint& point : points_) {
-        if (point.sequence >= sequence) continue;
+    // A command that waited for a user event comes behind what has greater numbers.
+    const std::size_t count =
+        asked.place < forgotten_ ? 0 : std::min<std::size_t>(asked.place - forgotten_, points_.size());
+    for (std::size_t i = 0; i < count; ++i) {
+        const WatchPoint& point = points_[i];
+        if (point.sequence == sequence) continue;
         const bool work = knows(asked, point.work);
         if (work) result.works.push_back(point.sequence);
         if (work || knows(asked, point.call)) reach(point);
@@ -86,13 +94,16 @@ Watch::Before Watch::before(std::uint64_t sequence) const {
 }
 
 bool Watch::is_before(std::uint64_t earlier, std::uint64_t asked) const {
-    if (!has_seen(asked) || earlier >= asked) return false;
+    if (!has_seen(asked) || earlier == asked) return false;
     const Asked& answer = answers_[asked_.find(asked)];
     if (answer.node) return std::find(answer.nodes.begin(), answer.nodes.end(), earlier) != answer.nodes.end();
-    const auto at =
-        std::lower_bound(points_.begin(), points_.end(), earlier,
-                         [](const WatchPoint& point, std::uint64_t sequence) { return point.sequence < sequence; });
-    return at != points_.end() && at->sequence == earlier && knows(answer, at->work);
+    const auto less = [](const WatchPoint& point, std::uint64_t sequence) { return point.sequence < sequence; };
+    const auto same = [earlier](const WatchPoint& point) { return point.sequence == earlier; };
+    const auto at = in_order_ ? std::lower_bound(points_.begin(), points_.end(), earlier, less)
+                              : std::find_if(points_.begin(), points_.end(), same);
+    if (at == points_.end() || at->sequence != earlier) return false;
+    const std::size_t place = forgotten_ + static_cast<std::size_t>(at - points_.begin());
+    return place < answer.place && knows(answer, at->work);
 }
 
 void Engine::note_watched(const Slot& slot, const Thread& thread) {

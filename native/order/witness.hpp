@@ -54,6 +54,7 @@ private:
         bool seen = false;
         bool node = false;
         WatchPoint point;
+        std::size_t place = 0;    ///< how many points came before it, its own included
         std::vector<Tick> known;  ///< by timeline
         std::vector<std::uint64_t> nodes;
     };
@@ -65,7 +66,9 @@ private:
     FlatMap asked_;
     FlatMap early_;
     std::vector<Asked> answers_;
-    std::vector<WatchPoint> points_;
+    std::vector<WatchPoint> points_;  ///< as the engine came to them: held commands when they were brought
+    std::size_t forgotten_ = 0;       ///< how many points came before the first of these
+    bool in_order_ = true;            ///< whether they are in the order of their numbers
 };
 
 }  // namespace streamsan::order

@@ -49,6 +49,19 @@ def test_what_it_does_after_is_not() -> None:
     assert program.said() == [(108, "HOST_WRITE", wrote)]
 
 
+def test_the_first_call_of_a_thread_may_be_held_too() -> None:
+    program = OpenCL(Q, R, threads=2)
+    program.buffer(A)
+    program.user_event(U)
+    program.marker(Q, MarkerKind.WAIT_LIST, after=(U,))
+    program.kernel(R, A, mode=WRITE)
+    program.kernel(Q, A, mode=READ, thread=1)
+    program.finish(R)
+    program.set_event(U)
+    program.finish(Q)
+    assert program.said() == []
+
+
 def test_host_memory_that_is_freed_before_the_event_is_set_is_gone() -> None:
     program = OpenCL(Q)
     program.buffer(A)

@@ -16,7 +16,7 @@ from streamsan.order.facts import Operation, operation_kind
 from streamsan.order.rearrangement import operation_starts
 from streamsan.trace import Trace
 from streamsan.trace.store import Slots
-from streamsan.vocabulary import OperationKind
+from streamsan.vocabulary import EventKind, OperationKind
 
 SYNCHRONISES = (
     OperationKind.STREAM_CREATE,
@@ -182,14 +182,43 @@ def order_before(
     engine.watch(sorted(sequences), sorted(early))
     syncs, counted = _Latest(MOST_KEPT), _Latest(MOST_COUNTED)
     asked = np.fromiter(sites, np.uint32, len(sites))
+    has_user_events = False
     for slots in prefix(trace, max(sequences)):
         engine.feed(np.ascontiguousarray(slots).view(np.uint8))
         syncs.add(slots[np.isin(slots["kind"], SYNCHRONISES)])
+        has_user_events = has_user_events or bool(_makes_user_event(slots).any())
         if len(asked):
             counted.add(slots[operation_starts(slots) & np.isin(slots["site"], asked)])
+    if has_user_events:
+        _feed_until_met(engine, trace, sequences)
     engine.finish()
     found = {sequence: EngineBefore(engine, sequence) for sequence in sequences if engine.has_met(sequence)}
     return Order(found, syncs.slots, counted.slots)
+
+
+def _makes_user_event(slots: Slots) -> NDArray[np.bool_]:
+    result: NDArray[np.bool_] = (slots["kind"] == OperationKind.EVENT_CREATE) & (slots["detail"] == EventKind.USER)
+    return result
+
+
+def _feed_until_met(engine: Engine, trace: Trace, sequences: Collection[int]) -> None:
+    """Feed what comes behind the last of these operations: one that waits for a user event comes when that is set."""
+    last = max(sequences)
+    for slots in trace.chunks():
+        starts = operation_starts(slots)
+        owner = np.maximum.accumulate(np.where(starts, np.arange(len(slots)), 0))
+        sets = np.flatnonzero(starts & (slots["kind"] == OperationKind.EVENT_RECORD) & (slots["stream"] == 0))
+        beyond = slots["sequence"][owner] > last
+        begins = np.append(np.flatnonzero(starts), len(slots))
+        behind = begins[np.searchsorted(begins, sets, side="right")] if len(sets) else sets
+        begin = 0
+        for end in (*behind.tolist(), len(slots)):
+            part = slots[begin:end][beyond[begin:end]]
+            begin = end
+            if all(map(engine.has_met, sequences)):
+                return
+            if len(part):
+                engine.feed(np.ascontiguousarray(part).view(np.uint8))
 
 
 class _Latest:
