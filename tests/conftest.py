@@ -25,6 +25,7 @@ LARGE_FAMILIES = {
     "test_recorded_programs",
     "test_talk_kernels",
     "test_witness_litmus",
+    "test_witness_opencl_litmus",
 }
 """modules, or single tests, that ask the same of each of many programs"""
 SHARE = 3

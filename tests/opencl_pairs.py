@@ -44,13 +44,13 @@ def missing(path: Path) -> str:
     return _WRAPPERS if _WRAPPERS in path.read_text(encoding="utf-8") and not _has_wrappers() else ""
 
 
-def recorded(machine: OpenclMachine, path: Path, folder: Path) -> Ran:
-    """Compile a program in a folder, run it under `streamsan run`, and return its report."""
+def recorded(machine: OpenclMachine, path: Path, folder: Path, *options: str) -> Ran:
+    """Compile a program in a folder, run it under `streamsan run` with these options, and return its report."""
     command = [sys.executable, str(path)]
     if path.suffix in READ:
         command = [str(folder / "program")]
         compile_program(machine, path, command[0], own_header=_WRAPPERS not in path.read_text(encoding="utf-8"))
-    return machine.run(folder, command)
+    return machine.run(folder, command, *options)
 
 
 @functools.cache

@@ -20,7 +20,8 @@ from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.findings.finding import Finding
 from streamsan.order.engine import analyse
 from streamsan.replay import replay
-from streamsan.replay.replayed_steps import Node, Step, read_program
+from streamsan.replay.replayed_program import read_program
+from streamsan.replay.replayed_steps import Node, Step
 from streamsan.rules.case import case_of
 from streamsan.rules.catalogue import RULES
 from streamsan.rules.pipeline import findings_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from streamsan.replay.replayed_steps import Step, read_program
+from streamsan.replay.replayed_program import read_program
+from streamsan.replay.replayed_steps import Step
 from streamsan.trace import TraceBuilder
 from streamsan.vocabulary import ContextKind, FreeClass, MemoryKind, OperationKind, StreamKind, WaitClass
 

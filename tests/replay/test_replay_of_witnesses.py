@@ -12,7 +12,7 @@ from streamsan import cuda_source
 from streamsan.evidence.witness.known_order import Before
 from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.findings.finding import Finding
-from streamsan.replay import Replay, replay, replayed_steps
+from streamsan.replay import Replay, replay, replayed_program
 from streamsan.replay.replayed_findings import with_replays
 
 HEAD = """\
@@ -135,7 +135,7 @@ def test_of_a_long_trace_the_end_is_performed(tmp_path: Path, monkeypatch: pytes
     many = "    fill<<<16, 256, 0, one>>>(out, n);\n    cudaStreamSynchronize(one);\n" * 40
     witness = witness_of(tmp_path, many + RACE, "SS102")
     whole = replay(witness)
-    monkeypatch.setattr(replayed_steps, "MOST_OPERATIONS", 12)
+    monkeypatch.setattr(replayed_program, "MOST_OPERATIONS", 12)
     assert replay(witness) == whole
     assert "they are the next owner's" in said(whole)
 
@@ -143,7 +143,7 @@ def test_of_a_long_trace_the_end_is_performed(tmp_path: Path, monkeypatch: pytes
 def test_operations_too_far_apart_are_not_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     many = "    fill<<<16, 256, 0, two>>>(out, n);\n" * 40
     witness = witness_of(tmp_path, RACE.replace("    cudaFreeAsync", many + "    cudaFreeAsync"), "SS102")
-    monkeypatch.setattr(replayed_steps, "MOST_OPERATIONS", 20)
+    monkeypatch.setattr(replayed_program, "MOST_OPERATIONS", 20)
     shown = replay(witness)
     assert shown.problem == "more than 20 operations lie between the first that matters and the last"
     assert not shown.ran

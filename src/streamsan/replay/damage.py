@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from streamsan.evidence.witness.witness import Witness
-from streamsan.platforms import CUDA
+from streamsan.platforms.platform_facts import NO_STATUS
 from streamsan.replay.execution import Outcome
-from streamsan.replay.replayed_memory import NOT_ALLOCATED, NOT_REGISTERED
+from streamsan.replay.replayed_memory import NOT_ALLOCATED, NOT_REGISTERED, UNMAPPED
 from streamsan.replay.replayed_steps import Access, Memory, Node, Step
 from streamsan.replay.replayed_work import Name
 from streamsan.replay.script import Script
@@ -59,9 +59,15 @@ class Comparison:
                 told.add(sequence)
                 # Of host memory that nothing in the trace has allocated, the registration is all that there was.
                 why = NOT_REGISTERED if unregistered else fault
-                code = CUDA.status.illegal_address
-                error = why if why == NOT_ALLOCATED else f"illegal address (error {code}): {_plain(why)}"
-                yield Damage(f"{self.name(sequence)}: {error}", 0, 0)
+                yield Damage(f"{self.name(sequence)}: {self._error(why)}", 0, 0)
+
+    def _error(self, why: str) -> str:
+        if why in (NOT_ALLOCATED, UNMAPPED):
+            return why
+        platform = self.witness.case.platform
+        code = platform.status.illegal_address
+        number = f" (error {code})" if code != NO_STATUS else ""
+        return f"illegal address{number}: {_plain(why)}"
 
     def _reads(self) -> Iterator[Damage]:
         if self.right is None:
@@ -142,7 +148,10 @@ class Comparison:
     def _words(self, memory: Memory, places: npt.NDArray[np.intp]) -> str:
         label = self.witness.trace.site(memory.site).label
         range_ = f"[{int(places[0])}..{int(places[-1])}]"
-        return f"`{label}`{range_}" if label else f"words {range_} of the memory"
+        if label:
+            return f"`{label}`{range_}"
+        whose = "the host's" if memory.is_hosts_own else "the"
+        return f"words {range_} of {whose} memory"
 
 
 def _plain(why: str) -> str:

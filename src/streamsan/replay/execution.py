@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from streamsan.replay.held_back import HeldBack
+from streamsan.replay.held_tasks import HeldTasks
 from streamsan.replay.policies import RefusedError, Scripted
 from streamsan.replay.replayed_machine import ReplayedMachine
 from streamsan.replay.replayed_memory import Owner
@@ -42,7 +43,7 @@ def layouts_of(steps: Iterable[Step]) -> dict[int, Layout]:
 
 def run_wrong(script: Script, layouts: dict[int, Layout], name: Name) -> Outcome:
     """Run the execution that goes wrong. Raises RefusedError where the program's own order does not allow it."""
-    return _run(script, script.wrong, layouts, name)
+    return _run(script, script.wrong, layouts, name, whole=True)
 
 
 def run_in_order(script: Script, layouts: dict[int, Layout], name: Name) -> Outcome | None:
@@ -53,12 +54,17 @@ def run_in_order(script: Script, layouts: dict[int, Layout], name: Name) -> Outc
         return None
 
 
-def _run(script: Script, actions: Iterable[Action], layouts: dict[int, Layout], name: Name) -> Outcome:
+def _run(
+    script: Script, actions: Iterable[Action], layouts: dict[int, Layout], name: Name, *, whole: bool = False
+) -> Outcome:
+    """`whole`: all that the script wants done must have been, at the end."""
     machine = ReplayedMachine(layouts, Scripted(), name)
     calls = HeldBack(machine, script.pending)
+    held = HeldTasks(machine)
     owner = content = None
     try:
         for action in actions:
+            held.go_on()
             match action.do:
                 case Do.ISSUE:
                     machine.issue(script.steps[action.sequence])
@@ -69,12 +75,13 @@ def _run(script: Script, actions: Iterable[Action], layouts: dict[int, Layout], 
                 case Do.CATCH_UP if not machine.has_issued(script.steps[action.sequence]):
                     machine.issue(script.steps[action.sequence])
                 case Do.FINISH:
-                    machine.runner.finish(machine.runner.tasks_of(action.sequence))
+                    held.finish(script.steps[action.sequence])
                 case Do.BEGIN:
                     machine.runner.finish(machine.runner.tasks_of(action.sequence)[:1])
                 case Do.NODE:
                     machine.runner.finish_node(action.sequence)
                 case Do.PENDING:
+                    held.expect_none()
                     if machine.runner.is_complete(action.sequence):
                         raise RefusedError(f"{name(action.sequence)} is complete before")
                 case Do.LOOK if script.memory is not None:
@@ -82,6 +89,9 @@ def _run(script: Script, actions: Iterable[Action], layouts: dict[int, Layout], 
                 case Do.OWNER if script.memory is not None:
                     step = script.steps[action.sequence]
                     owner = machine.runner.places.next_owner(script.memory, machine.timeline_of(step))
+        held.go_on()
+        if whole:
+            held.expect_none()
     except MemoryError as error:
         raise NoReplayError("there is no room for its memory") from error
     return Outcome(machine.runner.seen, content, owner, None if owner is None else machine.runner.places.owned(owner))

@@ -29,6 +29,8 @@ _NOUNS: dict[OperationKind | NodeKind, str] = {
     NodeKind.EVENT_RECORD: "the node that records an event",
     NodeKind.EVENT_WAIT: "the node that waits for an event",
 }
+_COMMANDS = {"Unmap": "the unmap", "Map": "the map", "Read": "the read", "Write": "the write"}
+"""part of the name of an OpenCL function that enqueues a copy -> what its command is called"""
 _KERNELS = (OperationKind.LAUNCH, NodeKind.KERNEL)
 
 
@@ -39,8 +41,16 @@ def called(trace: Trace, piece: Step | Node) -> str:
         kernel = f"kernel `{kernel_name(site.label)}`" if site.label else "a kernel"
         noun = collective_noun(site.label) or kernel
     else:
-        noun = _NOUNS.get(piece.kind, "a call")
+        noun = _noun_of(piece)
     return f"{noun} (line {site.line})" if site.line else noun
+
+
+def _noun_of(piece: Step | Node) -> str:
+    if piece.api.startswith("clEnqueue"):
+        noun = next((noun for part, noun in _COMMANDS.items() if part in piece.api), "")
+        if noun:
+            return noun
+    return _NOUNS.get(piece.kind, "a call")
 
 
 def _told_apart(trace: Trace, piece: Step | Node, alike: Mapping[str, Collection[int]]) -> str:

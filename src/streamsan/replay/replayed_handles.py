@@ -1,7 +1,8 @@
 """What handles mean, call by call: which context is current, and whether a stream, an event or a context is there.
 
-What a call does with a handle whose object has ended is undefined (W-12, W-15: one driver both crashed and refused).
-So nothing follows from such a call: neither that its work runs, nor that anything comes after what it waits for.
+OpenCL's contexts have no end here: what was made in one holds it. What a call does with a handle whose object has ended
+is undefined (W-12, W-15: one driver both crashed and refused). So nothing follows from such a call: neither that its
+work runs, nor that anything comes after what it waits for.
 """
 
 from __future__ import annotations
@@ -83,11 +84,13 @@ class Handles:
     _streams: dict[int, _Object] = field(default_factory=dict)
     _events: dict[int, _Object] = field(default_factory=dict)
 
-    def take(self, view: OperationView) -> int | None:
+    def take(self, view: OperationView, *, is_opencl: bool = False) -> int | None:
         """Follow a call that succeeded; return the number of the context that it is about, 0 for none of them.
 
         None: it names what is not there any more.
         """
+        if is_opencl and view.kind in (*_ON_CONTEXTS, OperationKind.CONTEXT_CREATE):
+            return 0
         if view.kind is OperationKind.CONTEXT_CREATE:
             return self._create_context(view).number
         if view.kind in _ON_CONTEXTS:

@@ -12,14 +12,27 @@ from dataclasses import dataclass, field
 
 from streamsan.replay.policies import RefusedError
 from streamsan.replay.replayed_graphs import Graphs
+from streamsan.replay.replayed_queues import OutOfOrderQueue
+from streamsan.replay.replayed_regions import Regions
+from streamsan.replay.replayed_releases import Releases
 from streamsan.replay.replayed_steps import Step
+from streamsan.replay.replayed_user_events import UserEvents
 from streamsan.replay.replayed_values import ReplayedValues
 from streamsan.replay.replayed_work import Name, ReplayedWork
 from streamsan.replay.word_layout import Layout
 from streamsan.sim.executor.scheduler import Policy
-from streamsan.sim.executor.tasks import ContextWork, Task, Timeline, closure
+from streamsan.sim.executor.tasks import Body, ContextWork, Task, Timeline, closure
 from streamsan.sim.executor.timelines import Record
-from streamsan.vocabulary import FreeClass, MemoryKind, OperationKind, StreamKind, WaitClass
+from streamsan.vocabulary import (
+    CallbackTime,
+    EdgeClass,
+    EventKind,
+    FreeClass,
+    MemoryKind,
+    OperationKind,
+    StreamKind,
+    WaitClass,
+)
 
 LEGACY, PER_THREAD = 1, 2
 SUCCESS = 0
@@ -45,10 +58,14 @@ class _Process:
     keys: dict[int, list[Task]] = field(default_factory=dict)
     """sync key -> host functions whose bodies run under it"""
     values: ReplayedValues = field(default_factory=ReplayedValues)
+    queues: dict[int, OutOfOrderQueue] = field(default_factory=dict)
+    """those of OpenCL that are out of order, by handle"""
     graphs: Graphs = field(init=False)
+    user_events: UserEvents = field(init=False)
 
     def __post_init__(self) -> None:
         self.graphs = Graphs(self.runner, self.events, self.keys)
+        self.user_events = UserEvents(self.runner)
 
 
 class ReplayedMachine:
@@ -56,6 +73,8 @@ class ReplayedMachine:
 
     def __init__(self, layouts: dict[int, Layout], policy: Policy, name: Name) -> None:
         self.runner = ReplayedWork(layouts, policy, name)
+        self._regions = Regions(self.runner)
+        self._releases = Releases(self.runner)
         self._threads: dict[int, _Thread] = {}
         self._processes: dict[int, _Process] = {}
         self._lines = 0
@@ -116,16 +135,20 @@ class ReplayedMachine:
         match step.kind:
             case kind.CONTEXT_SYNCHRONIZE:
                 return self._work(process, step.context).tails()
+            case kind.STREAM_SYNCHRONIZE if step.stream in process.queues:
+                return process.queues[step.stream].pending()
             case kind.STREAM_SYNCHRONIZE:
                 return self._line(step, process).awaited()
             case kind.STREAM_QUERY if step.status == SUCCESS:
                 return self._line(step, process).awaited()
             case kind.EVENT_SYNCHRONIZE:
                 return _task_of(process.events.get(step.object))
-            case kind.EVENT_QUERY if step.status == SUCCESS:
+            case kind.EVENT_QUERY if step.status == SUCCESS and step.detail != EdgeClass.OBSERVED:
                 return _task_of(process.events.get(step.object))
             case kind.HOST_ACQUIRE:
                 return process.keys.get(step.object, [])
+            case kind.FREE if step.detail == FreeClass.CL_SVM_BLOCKING and step.memory is not None:
+                return self._releases.users_of(step.memory)
         if step.stream and step.waits is WaitClass.BEFORE:
             return self._line(step, process).awaited()
         return []
@@ -133,18 +156,27 @@ class ReplayedMachine:
     def _issue(self, step: Step, thread: _Thread, process: _Process) -> None:
         kind = OperationKind
         match step.kind:
-            case kind.CONTEXT_DESTROY | kind.DEVICE_RESET:
+            case kind.CONTEXT_DESTROY | kind.DEVICE_RESET if step.context:
                 self._end_context(step, process)
             case kind.STREAM_CREATE:
                 self._create_stream(step, process)
             case kind.STREAM_DESTROY:
                 process.streams.pop((0, 0, step.object), None)  # its work goes on (A-04)
+                process.queues.pop(step.object, None)
             case kind.EVENT_CREATE:
-                process.events[step.object] = None
+                user = step.detail == EventKind.USER
+                line = self._new_line(self._work(process, 0), blocking=False) if user else None
+                process.events[step.object] = None if line is None else process.user_events.create(step.object, line)
+            case kind.EVENT_RECORD if not step.stream:
+                process.user_events.set(step.object)
             case kind.EVENT_RECORD:
                 self._record(step, process)
+            case kind.EVENT_CALLBACK if step.detail == CallbackTime.COMPLETE:
+                process.keys.setdefault(step.address, []).extend(_task_of(process.events.get(step.object)))
             case kind.STREAM_WAIT_EVENT:
-                self._wait_event(self._line(step, process), process.events.get(step.object))
+                self._wait_event(step, process)
+            case kind.QUEUE_MARKER:
+                self._mark(step, process)
             case kind.ALLOC:
                 self._allocate(step, process)
             case kind.FREE:
@@ -172,9 +204,12 @@ class ReplayedMachine:
         self.runner.places.end_context(step.context)
 
     def _create_stream(self, step: Step, process: _Process) -> None:
-        blocking = step.detail != StreamKind.NON_BLOCKING
+        blocking = step.detail not in (StreamKind.NON_BLOCKING, StreamKind.OUT_OF_ORDER)
         work = self._work(process, step.context)
-        process.streams[0, 0, step.object] = self._new_line(work, blocking=blocking)
+        line = process.streams[0, 0, step.object] = self._new_line(work, blocking=blocking)
+        process.queues.pop(step.object, None)
+        if step.detail == StreamKind.OUT_OF_ORDER:
+            process.queues[step.object] = OutOfOrderQueue(self.runner, line)
 
     def _new_line(self, work: ContextWork, *, blocking: bool, is_legacy: bool = False) -> Timeline:
         self._lines += 1
@@ -196,15 +231,27 @@ class ReplayedMachine:
 
     # -- events -----------------------------------------------------------------------------------
     def _record(self, step: Step, process: _Process) -> None:
-        line = self._line(step, process)
-        task = self.runner.follow(step.sequence, line, None)
+        line, queue = self._line(step, process), process.queues.get(step.stream)
+        task = None if queue is None else queue.latest(step.thread)
+        if task is None:
+            task = self.runner.follow(step.sequence, line, None, () if queue is None else queue.pending())
         process.events[step.object] = Record(task, line.index, line.position, line.clock)
 
-    def _wait_event(self, line: Timeline, record: Record | None) -> None:
-        if record is not None:
+    def _wait_event(self, step: Step, process: _Process) -> None:
+        line, record = self._line(step, process), process.events.get(step.object)
+        if record is not None and step.stream in process.queues:
+            process.queues[step.stream].wait_for(step.thread, record.task)
+        elif record is not None:
             line.join(record.timeline, record.position, record.clock)
             if not record.task.done:
                 self.runner.mark(self.runner.scheduler.follow(line, "a wait for an event", None, (record.task,)))
+
+    def _mark(self, step: Step, process: _Process) -> None:
+        queue = process.queues.get(step.stream)
+        if queue is not None:
+            queue.marker(step)
+        else:
+            self.runner.follow(step.sequence, self._line(step, process), None)
 
     # -- memory -----------------------------------------------------------------------------------
     def _allocate(self, step: Step, process: _Process) -> None:
@@ -212,7 +259,12 @@ class ReplayedMachine:
         if memory is None:
             return
         if step.overlays:
-            self.runner.places.registered.add(memory.number)
+            if step.detail == MemoryKind.REGISTERED:
+                self.runner.places.registered.add(memory.number)
+        elif memory.kind is MemoryKind.CL_MAPPED:
+            if not step.mapped_by:  # else its command has made it
+                self.runner.places.allocate(memory, step.context)
+            self.runner.also_known_as(step.mapped_by, step.sequence)
         elif memory.kind is MemoryKind.STREAM_ORDERED and step.stream:
             task = self.runner.places.allocate_in_stream(memory, self._line(step, process))
             self.runner.keep(step.sequence, task)
@@ -225,6 +277,12 @@ class ReplayedMachine:
             return
         if step.overlays:
             self.runner.places.registered.discard(memory.number)
+        elif step.detail == FreeClass.CL_UNMAP:
+            self.runner.places.take_back(memory)
+        elif step.detail == FreeClass.CL_RELEASE:
+            process.keys.setdefault(step.value, []).append(self._releases.free_behind_uses(step, memory))
+        elif step.detail == FreeClass.ASYNC and step.stream in process.queues:
+            process.queues[step.stream].command(step, self._releases.body(step, memory))
         elif step.detail == FreeClass.ASYNC and step.stream:
             task = self.runner.places.free_in_stream(memory, self._line(step, process))
             if task is not None:
@@ -240,25 +298,34 @@ class ReplayedMachine:
 
     # -- work -------------------------------------------------------------------------------------
     def _enqueue(self, step: Step, thread: _Thread, process: _Process) -> None:
-        runner = self.runner
+        runner, queue = self.runner, process.queues.get(step.stream)
         if not step.stream:
             runner.now(step.kind, step.sequence, step.accesses)
             return
-        if step.kind is OperationKind.LAUNCH:
-            runner.follow_kernel(step, self._line(step, process))
-            return
-        # A copy that only waits for what came before has read its pageable source when it returns.
-        staged = step.waits is WaitClass.BEFORE and runner.reads_pageable(step.accesses)
-        make = runner.staged_body if staged else runner.body
-        body = make(step.kind, step.sequence, step.accesses)
-        before = process.values.before(step) if step.kind is OperationKind.STREAM_MEMORY_OP else ()
-        task = runner.follow(step.sequence, self._line(step, process), body, before)
+        if queue is not None:
+            task = queue.command(step, self._body(step))
+        elif step.kind is OperationKind.LAUNCH:
+            task = runner.follow_kernel(step, self._line(step, process))
+        else:
+            before = process.values.before(step) if step.kind is OperationKind.STREAM_MEMORY_OP else ()
+            task = runner.follow(step.sequence, self._line(step, process), self._body(step), before)
+        self._releases.note(step)
         if step.kind is OperationKind.STREAM_MEMORY_OP:
             process.values.note(step, task)
         if step.kind is OperationKind.HOST_FUNCTION and step.object:
             process.keys.setdefault(step.object, []).append(task)
         if step.waits is WaitClass.COMPLETE:
             thread.inside = [task]
+
+    def _body(self, step: Step) -> Body | None:
+        if step.maps is not None:
+            return self._regions.map(step)
+        if step.unmaps is not None:
+            return self._regions.unmap(step)
+        # A copy that only waits for what came before has read its pageable source when it returns.
+        staged = step.waits is WaitClass.BEFORE and self.runner.reads_pageable(step.accesses)
+        make = self.runner.staged_body if staged else self.runner.body
+        return make(step.kind, step.sequence, step.accesses)
 
 
 def _task_of(record: Record | None) -> Sequence[Task]:

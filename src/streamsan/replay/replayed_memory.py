@@ -26,6 +26,7 @@ EVERY_DEVICE = 3
 """CU_MEM_ACCESS_FLAGS_PROT_READWRITE"""
 NOT_REGISTERED = "the host memory is no longer registered"
 NOT_ALLOCATED = "it frees memory that is not allocated"
+UNMAPPED = "the pointer leads nowhere after the unmap"
 _GONE = (FreeClass.UNMAP, FreeClass.IPC_CLOSE)
 
 
@@ -55,6 +56,8 @@ class ReplayedMemory:
         """number of memory -> the context that it dies with"""
         self._ended: set[int] = set()
         """numbers of memory that died with its context"""
+        self._taken_back: set[int] = set()
+        """numbers of what pointers into mapped regions led to"""
 
     # -- allocation -------------------------------------------------------------------------------
     def allocate(self, memory: Memory, context: int) -> None:
@@ -139,6 +142,10 @@ class ReplayedMemory:
             raise IllegalAddressError(NOT_ALLOCATED)
         self._storage.discard(block)
 
+    def take_back(self, memory: Memory) -> None:
+        """The pointer into a mapped region is the host's no more; what it wrote there waits for the unmap's command."""
+        self._taken_back.add(memory.number)
+
     def end_context(self, context: int) -> None:
         """Everything that dies with a context is gone."""
         for number, block in self._blocks.items():
@@ -185,11 +192,20 @@ class ReplayedMemory:
     def _range(self, access: Access) -> tuple[Words, int]:
         """Return all words between the first and the last of an access, and the number of the first."""
         first, end = self._layouts[access.memory.number].range(access)
+        if access.memory.number in self._taken_back:
+            raise IllegalAddressError(UNMAPPED)
+        if access.memory.is_hosts_own and access.memory.number not in self._starts:
+            self.allocate(access.memory, 0)
         start = self._starts.get(access.memory.number)
         if start is None:
             return np.zeros(end - first, np.uint32), first
         words: Words = self.memory.view(start + first * WORD, (end - first) * WORD).view(np.uint32)
         return words, first
+
+    def held(self, memory: Memory) -> Words:
+        """Return all words of memory that exists, whoever may use it."""
+        words: Words = self._blocks[memory.number].bytes[: self._bytes(memory)].view(np.uint32)
+        return words
 
     def content(self, memory: Memory) -> Words | None:
         """Return what a memory holds, None where its block is not there, or another's."""
@@ -212,7 +228,7 @@ class ReplayedMemory:
     def next_owner(self, memory: Memory, timeline: Timeline | None) -> Owner | None:
         """Give the block that was just freed to somebody else, who writes all of it; None where nobody can get it."""
         old = self._blocks.get(memory.number)
-        if old is None or old.kind is MemoryKind.GRAPH or self._bytes(memory) == 0:
+        if old is None or old.kind in (MemoryKind.GRAPH, MemoryKind.CL_MAPPED) or self._bytes(memory) == 0:
             return None
         count = self._bytes(memory) // WORD
         words = pattern(OWNER_SEED, count)

@@ -42,7 +42,11 @@ class ReplayedWork:
         """Issue work of an operation to a stream, behind all that is there."""
         return self.keep(sequence, self.scheduler.follow(line, self.name(sequence), body, extra))
 
-    def follow_kernel(self, step: Step, line: Timeline) -> None:
+    def issue(self, sequence: int, line: Timeline, body: Body | None, before: Iterable[Task]) -> Task:
+        """Issue work of an operation behind other tasks; it takes no place in the stream."""
+        return self.keep(sequence, self.scheduler.issue(line, self.name(sequence), body, before))
+
+    def follow_kernel(self, step: Step, line: Timeline) -> Task:
         """Issue a kernel to a stream: what it does without waiting for the kernel before it is work of its own."""
         before = line.before_kernel() if step.waits is WaitClass.AT_ONCE else None
         waited = tuple(line.awaited() if before is None else before)
@@ -56,7 +60,9 @@ class ReplayedWork:
                 task = self.scheduler.issue(line, self.name(step.sequence), body, before)
                 first.append(self.keep(step.sequence, task))
         body = self.body(step.kind, step.sequence, accesses, len(step.accesses) - len(accesses))
-        line.kernel = self.follow(step.sequence, line, body, first), waited
+        task = self.follow(step.sequence, line, body, first)
+        line.kernel = task, waited
+        return task
 
     def branch(self, sequence: int, node: int, line: Timeline, body: Body | None, before: Iterable[Task]) -> Task:
         """Issue the work of a launch's node, behind what its edges say."""
@@ -74,6 +80,10 @@ class ReplayedWork:
         if task.body is None:
             self.mark(task)
         return task
+
+    def also_known_as(self, sequence: int, other: int) -> None:
+        """Let another operation be known by what runs for one."""
+        self._tasks.setdefault(other, []).extend(self._tasks.get(sequence, ()))
 
     def mark(self, task: Task) -> None:
         """Know a task that only orders others."""
@@ -100,18 +110,20 @@ class ReplayedWork:
         def run() -> None:
             self.places.require_registered(registered)
             # What can be read is seen, though another access fails: that may be the mistake of another finding.
-            views = self._views(sequence, accesses, first)
+            views = self.views(sequence, accesses, first)
             perform(kind, sequence, accesses, views, self.seen, first, launch)
-            self._store(accesses, views)
+            self.store(accesses, views)
 
         return run
 
-    def _store(self, accesses: Sequence[Access], views: Sequence[Words]) -> None:
+    def store(self, accesses: Sequence[Access], views: Sequence[Words]) -> None:
+        """Write back what `views` gave, where that is a copy."""
         for access, view in zip(accesses, views, strict=True):
             if access.writes and access.rows is not None and len(view):
                 self.places.store_rows(access, view)
 
-    def _views(self, sequence: int, accesses: Sequence[Access], first: int = 0) -> list[Words]:
+    def views(self, sequence: int, accesses: Sequence[Access], first: int = 0) -> list[Words]:
+        """Return the words of accesses, none of one that fails: that is noted. `first`: number of the first one."""
         views = []
         for number, access in enumerate(accesses, first):
             try:
@@ -137,9 +149,9 @@ class ReplayedWork:
             staged = np.zeros(0, np.uint32)
 
         def run() -> None:
-            views = self._views(sequence, accesses[:-1])
+            views = self.views(sequence, accesses[:-1])
             perform(kind, sequence, accesses, [*views, staged], self.seen)
-            self._store(accesses[:-1], views)
+            self.store(accesses[:-1], views)
 
         return run
 

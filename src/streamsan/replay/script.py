@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from streamsan.evidence.witness.witness import Witness
-from streamsan.platforms import CUDA
 from streamsan.replay.replayed_graphs import with_update
-from streamsan.replay.replayed_steps import Memory, Node, NoReplayError, Step, read_program
+from streamsan.replay.replayed_program import read_program
+from streamsan.replay.replayed_steps import Memory, Node, NoReplayError, Step
 from streamsan.rules.wrong_execution import NODES, Harm
 from streamsan.vocabulary import NodeKind, OperationKind
 
@@ -55,17 +55,17 @@ class Script:
     """sequence number of the operation that goes ahead; of a launch those of its nodes too"""
     behind: frozenset[int]
     pending: int
-    """sequence number of the one behind"""
+    """sequence number of the one behind; where that is a mapped pointer, of the map's command"""
 
 
 def script_of(witness: Witness) -> Script:
     """Return the script of a witness. Raises NoReplayError, TraceError."""
     plan = witness.plan
-    if witness.case.platform is not CUDA:
-        raise NoReplayError(f"the simulated device does not perform {witness.case.phrase('api')}")
     if plan.behind.failed:
         raise NoReplayError("the call itself fails, and touches nothing")
-    last = max(plan.ahead.sequence, plan.behind.sequence)
+    # What waited for a user event needs calls that come later in the trace.
+    needed = (witness.ahead.calls | witness.behind.calls) if not plan.inside else ()
+    last = max(plan.ahead.sequence, plan.behind.sequence, *needed)
     first = min(plan.ahead.sequence, plan.behind.sequence)
     program = read_program(witness.trace, last, first=first, node=_node_of(witness) if plan.inside else 0)
     steps = program.steps
@@ -88,8 +88,13 @@ def script_of(witness: Witness) -> Script:
         tuple(in_order),
         frozenset(_with_nodes(ahead, steps)),
         frozenset(_with_nodes(behind, steps)),
-        behind,
+        _command_of(by_number, behind),
     )
+
+
+def _command_of(steps: dict[int, Step], sequence: int) -> int:
+    """Return the operation that is complete when another is: the command of the map that gave a pointer."""
+    return (steps[sequence].mapped_by if sequence in steps else 0) or sequence
 
 
 # -- operations of streams and the host ---------------------------------------------------------------
@@ -101,7 +106,8 @@ def _calls(witness: Witness, steps: dict[int, Step], ahead: int, begins_at: int)
     look = Action(Do.LOOK, behind)
     # Calls keep the order of the trace, since what a call is ordered after depends on the calls before it. But a host
     # thread that nothing ahead depends on may be held back by its waits.
-    for number in sorted(number for number in steps if number <= ahead):
+    last = max((ahead, *before))
+    for number in sorted(number for number in steps if number <= last):
         needed = number in before or number == ahead or number < begins_at
         wrong.append(Action(Do.ISSUE if needed else Do.TRY, number))
         if number == ahead and plan.overtakes:
@@ -109,7 +115,7 @@ def _calls(witness: Witness, steps: dict[int, Step], ahead: int, begins_at: int)
         elif number in known.works or number == ahead or number < begins_at:
             wrong.append(Action(Do.FINISH, number))
     if ahead != behind:
-        wrong.append(Action(Do.PENDING, behind))
+        wrong.append(Action(Do.PENDING, _command_of(steps, behind)))
         if plan.harm is Harm.FREED:
             wrong.append(Action(Do.OWNER, ahead))
         made = _until_made(steps[behind], steps)
@@ -119,7 +125,8 @@ def _calls(witness: Witness, steps: dict[int, Step], ahead: int, begins_at: int)
                 wrong.append(Action(Do.FINISH, number))
     # Where the free comes first in the trace as well, the right order is one without it; and so where one use is all.
     # Without ends of contexts and resets, too: what one of them ends another may end as well.
-    left_out = {ahead} if ahead <= behind else set()
+    # What waited for a user event is later than its number.
+    left_out = {ahead} if ahead <= behind and last == ahead else set()
     if left_out and plan.harm in (Harm.FREED, Harm.GONE):
         left_out |= {number for number, step in steps.items() if step.kind in _ENDS and number < behind}
     return [*wrong, look], [*_one_by_one(sorted(steps.keys() - left_out)), look]
@@ -244,8 +251,8 @@ def _memory_of(witness: Witness, steps: Sequence[Step]) -> Memory | None:
         for node in step.nodes:
             if node.sequence in named:
                 candidates.extend(access.memory for access in node.accesses)
-    if allocation is None:
-        return candidates[0] if candidates else None
+    if allocation is None:  # nobody knows more of it than that commands use it
+        return next((each for each in candidates if each.is_hosts_own), next(iter(candidates), None))
     at = [memory for memory in candidates if memory.base <= allocation.address < memory.end]
     same = [memory for memory in at if memory.generation == allocation.generation or not allocation.generation]
     return next(iter(same or at), None)

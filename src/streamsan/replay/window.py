@@ -50,7 +50,7 @@ def shortened(trace: Trace, begins_at: int, last: int) -> Trace:
     for slots in prefix(trace, last):
         starts = operation_starts(slots)
         is_late = _with_continuations(starts, slots["sequence"] >= np.uint64(begins_at))
-        made = _with_continuations(starts, np.isin(slots["kind"], MAKES)) & ~is_late
+        made = _with_continuations(starts, np.isin(slots["kind"], MAKES) | _sets_user_event(slots)) & ~is_late
         early.append(slots[made])
         late.append(slots[is_late])
     makers = np.concatenate(early)
@@ -58,6 +58,11 @@ def shortened(trace: Trace, begins_at: int, last: int) -> Trace:
     return Trace(
         trace.path, MemorySlots(np.concatenate(parts)), threads=trace.threads, apis=trace.apis, origin=trace.origin
     )
+
+
+def _sets_user_event(slots: Slots) -> NDArray[np.bool_]:
+    result: NDArray[np.bool_] = (slots["kind"] == OperationKind.EVENT_RECORD) & (slots["stream"] == 0)
+    return result
 
 
 def _with_continuations(starts: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -1,0 +1,6 @@
+"""Tests of the replay write traces as those of the order do."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "order"))
