@@ -6,7 +6,7 @@ import numpy as np
 
 from streamsan.replay.replayed_steps import Memory, Step
 from streamsan.replay.replayed_work import ReplayedWork
-from streamsan.replay.words import Words
+from streamsan.replay.words import Words, pattern
 from streamsan.sim.executor.tasks import Body
 
 
@@ -39,7 +39,10 @@ class Regions:
         return run
 
     def unmap(self, step: Step) -> Body | None:
-        """Return what the command of an unmap does: it writes what the host has changed; None: the host only read."""
+        """Return what the command of an unmap does: it writes what the host has changed; None: the host only read.
+
+        Where the trace shows no change, the host has made some that the trace does not have.
+        """
         pointer = step.unmaps
         if pointer is None or not step.accesses or not step.accesses[0].writes:
             return None
@@ -48,8 +51,11 @@ class Regions:
         def run() -> None:
             (region,) = self._runner.views(step.sequence, (access,))
             held, before = self._runner.places.held(pointer), self._before(pointer)
-            changed = _stretched(held != before, len(region))
-            region[changed] = _stretched(held, len(region))[changed]
+            if (held == before).all():
+                region[:] = pattern(step.sequence, len(region))
+            else:
+                changed = _stretched(held != before, len(region))
+                region[changed] = _stretched(held, len(region))[changed]
             self._runner.store((access,), (region,))
 
         return run
