@@ -171,6 +171,21 @@ def test_a_pointer_that_is_used_before_its_map_is_complete() -> None:
     assert f"words that the host (line {read}) reads are wrong" in shown(program, "SS103")
 
 
+@pytest.mark.parametrize(
+    ("mode", "end"),
+    [
+        (READ, "the memory has not got the region's words yet: it reads what was there before"),
+        (WRITE, "the map brings the region's words to the memory: what was written there is lost"),
+    ],
+)
+def test_a_witness_of_a_map_speaks_of_it(mode: AccessMode, end: str) -> None:
+    program = mapped(AccessMode.READ_WRITE, blocking=False)
+    program.host(P, mode)
+    steps = witness_of(program, "SS103").steps
+    assert "has not reached the map" in steps[-2]
+    assert steps[-1] == end
+
+
 def test_what_is_written_before_the_map_is_complete_is_lost() -> None:
     program = mapped(AccessMode.READ_WRITE, blocking=False)
     program.host(P, WRITE)
@@ -215,6 +230,10 @@ def test_a_pointer_leads_nowhere_after_the_unmap() -> None:
     program = mapped(READ, blocking=True)
     program.unmap(Q, P)
     read = program.host(P, READ)
+    assert (
+        witness_of(program, "SS101").steps[-1]
+        == f"the host reads the memory (line {read}): the pointer leads nowhere any more"
+    )
     assert shown(program, "SS101") == f"the host (line {read}): the pointer leads nowhere after the unmap"
 
 

@@ -87,6 +87,9 @@ def _certain(plan: WrongExecution, narrator: Narrator) -> Iterator[str]:
     if use.failed:
         yield f"{narrator.issued(use)}, with the old address: the call fails"
         return
+    if narrator.is_mapped:
+        yield f"{narrator.issued(use)}: the pointer leads nowhere any more"
+        return
     if plan.harm is Harm.FREED:
         yield narrator.owner()
     if use.kind is OperationKind.FREE:
@@ -109,7 +112,7 @@ def _end(narrator: Narrator, free: Operation) -> str:
         return f"{host} destroys the context{at}, and {memory} goes with it"
     if free.kind is OperationKind.GRAPH_NODE:
         return f"each launch of the graph frees {memory} again{at}"
-    reached = f", and {narrator.stream(free)} reaches it" if free.stream else ""
+    reached = f", and {narrator.stream(free)} reaches it" if free.stream and not narrator.is_mapped else ""
     return f"{narrator.issued(free)}{reached}"
 
 
@@ -124,9 +127,16 @@ def _not_yet(plan: WrongExecution, narrator: Narrator) -> Iterator[str]:
     use, made, memory = plan.ahead, plan.behind, narrator.memory
     graph = made.kind is OperationKind.GRAPH_LAUNCH
     yield from _issues(narrator, use, made)
-    busy = "has not run the graph" if graph else "has not reached the allocation"
+    what = "the map" if narrator.is_mapped else "the allocation"
+    busy = "has not run the graph" if graph else f"has not reached {what}"
     begins = f"{narrator.stream(use)} begins {narrator.briefly(use)}" if use.stream else narrator.issued(use)
     yield f"{begins} while {narrator.stream(made)} {busy}: {narrator.gap(use, made)}"
+    if narrator.is_mapped:
+        if narrator.deed(use) == "reads":
+            yield f"{memory} has not got the region's words yet: it reads what was there before"
+        else:
+            yield f"the map brings the region's words to {memory}: what was written there is lost"
+        return
     if narrator.deed(use) == "reads":
         yield f"{memory} is not allocated yet: it reads what the former owner of the block left"
         return

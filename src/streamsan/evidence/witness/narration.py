@@ -198,6 +198,12 @@ class Narrator:
         allocation = self.case.allocation
         return allocation is not None and allocation.kind is MemoryKind.HOST_STACK
 
+    @property
+    def is_mapped(self) -> bool:
+        """The memory is where a pointer into a mapped region leads."""
+        allocation = self.case.allocation
+        return allocation is not None and allocation.kind is MemoryKind.CL_MAPPED
+
 
 def _bare(name: str) -> str:
     return name.removeprefix("the ")
