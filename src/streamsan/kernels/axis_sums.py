@@ -105,10 +105,10 @@ class Axes:
         self.by_name[name] = Axis(low, high, dense, roots)
         return Sum(0, ((name, 1),))
 
-    def is_dense(self, number: Sum) -> bool:
-        """Tell whether every number between its bounds occurs."""
+    def is_dense(self, number: Sum, width: int = 1) -> bool:
+        """Tell whether every number between its bounds occurs; or, with a `width`, lies less behind one that does."""
         roots: set[int] = set()
-        reach = 1
+        reach = width
         for name, factor in sorted(number.terms, key=lambda term: abs(term[1])):
             axis = self.by_name[name]
             if not axis.dense or roots & axis.roots or (abs(factor) > reach and axis.high > axis.low):

@@ -29,12 +29,15 @@ def geometry_of(text: str, items: WorkItems) -> Geometry | None:
 
     Where the text does not ask for groups, each work-item is a block of its own, however large the groups are.
     """
-    if _NOT_FOLLOWED.search(text):
+    if _NOT_FOLLOWED.search(text) or (any(items.first) and _FROM_OFFSET.search(text)):
         return None
+    return geometry(items, in_groups=_IN_GROUPS.search(text) is not None)
+
+
+def geometry(items: WorkItems, *, in_groups: bool) -> Geometry | None:
+    """Return the same for a kernel that asks for groups, or (not `in_groups`) does not."""
     moved = any(items.first)
-    if moved and _FROM_OFFSET.search(text):
-        return None
-    if not _IN_GROUPS.search(text):
+    if not in_groups:
         return Geometry(items.first, items.counts, (1, 1, 1))
     groups = items.group
     if moved or groups is None or any(count % size for count, size in zip(items.counts, groups, strict=True)):
@@ -95,11 +98,12 @@ def ranges_of(
     for at, (name, parameter) in enumerate(zip(names, written, strict=True)):
         size = bytes_of_element(parameter)
         if name in found and size is not None and re.search(r"\b(?:__)?(?:global|constant)\b", parameter):
-            result[at] = tuple(_of_ways(found[name], size))
+            result[at] = tuple(pieces_of(found[name], size))
     return result
 
 
-def _of_ways(ways: Ways, size: int) -> Iterable[ByteRange]:
+def pieces_of(ways: Ways, size: int) -> Iterable[ByteRange]:
+    """Yield the ranges of what is touched through one argument, whose elements have this size."""
     for mode, touched in ((AccessMode.WRITE, ways.writes), (AccessMode.READ, ways.reads)):
         yield from _of_way(mode, touched, size)
 

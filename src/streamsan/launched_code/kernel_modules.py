@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from streamsan.kernels.spirv.spirv_kernels import spirv_kernel
 from streamsan.kernels.spirv.spirv_module import SpirvError, SpirvModule
+from streamsan.kernels.spirv.spirv_ranges import SpirvRanges
 from streamsan.launched_code.remembered_kernels import ReadKernel, ReadKernels
 from streamsan.machine_code.kernel_accesses import KernelAccesses
 
@@ -13,6 +14,7 @@ from streamsan.machine_code.kernel_accesses import KernelAccesses
 def read_module_kernels(content: bytes, symbols: Collection[str]) -> ReadKernels:
     """Read these kernels from a module. Those that it has not are left out. Raises `SpirvError` where it is none."""
     module = SpirvModule(content)
+    ranges = SpirvRanges(module)
     found = {}
     for symbol in symbols:
         try:
@@ -22,5 +24,5 @@ def read_module_kernels(content: bytes, symbols: Collection[str]) -> ReadKernels
             continue
         if kernel is not None:
             accesses = KernelAccesses(kernel.uses, {}, kernel.follows_found, talks=kernel.talks)
-            found[symbol] = ReadKernel(accesses, None)
+            found[symbol] = ReadKernel(accesses, None, ranges)
     return found

@@ -6,13 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from streamsan.kernels.opencl_texts import OpenclText
 from streamsan.kernels.uses import Use
 from streamsan.launched_code.image_folder import ImageFolder, is_module, is_text
 from streamsan.launched_code.kernel_modules import read_module_kernels
 from streamsan.launched_code.kernel_texts import read_text_kernels
 from streamsan.launched_code.program_kernels import NOT_IN_VIEW
-from streamsan.launched_code.remembered_kernels import ReadKernel, ReadKernels, RememberedKernels, read_kernel
+from streamsan.launched_code.remembered_kernels import (
+    ProgramReach,
+    ReadKernel,
+    ReadKernels,
+    RememberedKernels,
+    read_kernel,
+)
 from streamsan.machine_code.cubin import CubinError, read_cubin
 from streamsan.machine_code.disassembler import DisassemblyError, NoDisassemblerError
 from streamsan.machine_code.kernel_accesses import KernelAccesses
@@ -48,8 +53,8 @@ class KernelReadings:
     """those of which all is known"""
     codes: Mapping[Kernel, KernelCode] = field(default_factory=dict)
     """the code of those, where it is known which it is"""
-    texts: Mapping[Kernel, OpenclText] = field(default_factory=dict)
-    """the text of those that were read from one, where it is known which it is"""
+    reaches: Mapping[Kernel, ProgramReach] = field(default_factory=dict)
+    """how far those reach that were read from a text or a module of SPIR-V, where it is known which it is"""
     unread: Mapping[Kernel, str] = field(default_factory=dict)
     """the others, with the reason"""
 
@@ -76,7 +81,7 @@ def read_kernels(
     images = {} if folder is None else _images(wanted, folder, remembered, progress)
     read: dict[Kernel, KernelAccesses] = {}
     codes: dict[Kernel, KernelCode] = {}
-    texts: dict[Kernel, OpenclText] = {}
+    reaches: dict[Kernel, ProgramReach] = {}
     unread: dict[Kernel, str] = {}
     for kernel in kernels:
         found = _of_kernel(kernel, images)
@@ -86,9 +91,9 @@ def read_kernels(
         read[kernel] = found[0].accesses if len(found) == 1 else _any_of([each.accesses for each in found])
         if len(found) == 1 and found[0].code is not None:
             codes[kernel] = found[0].code
-        if len(found) == 1 and found[0].text is not None:
-            texts[kernel] = found[0].text
-    return KernelReadings(read, codes, texts, unread)
+        if len(found) == 1 and found[0].reach is not None:
+            reaches[kernel] = found[0].reach
+    return KernelReadings(read, codes, reaches, unread)
 
 
 def _images(

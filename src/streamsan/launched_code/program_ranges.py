@@ -1,4 +1,4 @@
-"""Which bytes launches of OpenCL kernels touch: by their text, the numbers that they hold, and their work-items."""
+"""Which bytes launches of OpenCL kernels touch: by text or SPIR-V, the numbers that they hold, and their work-items."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class ProgramRanges:
 
     def of(self, kernel: Kernel, shape: LaunchShape, accesses: KernelAccesses) -> tuple[Ranges, bool]:
         """Return what is known of a launch with these accesses, and whether there are too many to compute it."""
-        text, items = self._readings.texts.get(kernel), work_items_of(shape)
-        if text is None or items is None:
+        program, items = self._readings.reaches.get(kernel), work_items_of(shape)
+        if program is None or items is None:
             return {}, False
         key = (kernel, items, shape.arguments)
         if key not in self._known:
             if len(self._known) >= MOST_LAUNCHES:
                 return {}, True
             given = given_numbers(shape)
-            reach = text.reach(kernel[0], items, text.numbers(kernel[0], given))
+            reach = program.reach(kernel[0], items, program.numbers(kernel[0], given))
             # A part is used as it is: commands that run at once must not use parts that overlap, whichever bytes they
             # touch (5.2.1).
             parts = {at for at, (size, _) in given.items() if not size}

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from streamsan import machine_code
-from streamsan.kernels.opencl_texts import OpenclText
 from streamsan.kernels.uses import Use
 from streamsan.machine_code.kernel_accesses import KernelAccesses, kernel_accesses
 from streamsan.machine_code.kernel_code import KernelCode
+from streamsan.model.opencl.work_items import ByteRange, WorkItems
 from streamsan.trace.private_file import make_private_file
 from streamsan.vocabulary import AccessMode, SlotFlag
 from streamsan.vocabulary.version import VERSION
@@ -31,14 +31,24 @@ MOST_FILES = 4096
 _FLAGS = (0, int(SlotFlag.ATOMIC))
 
 
+class ProgramReach(Protocol):
+    """What says which bytes a launch of an OpenCL kernel touches."""
+
+    def numbers(self, name: str, given: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+        """Return the values of a kernel's parameters that are whole numbers, by their sizes and their bytes."""
+
+    def reach(self, name: str, items: WorkItems, numbers: Mapping[int, int]) -> dict[int, tuple[ByteRange, ...]]:
+        """Return which bytes a launch touches, by argument, where that is known."""
+
+
 class ReadKernel(NamedTuple):
     """What is known of one kernel."""
 
     accesses: KernelAccesses
     code: KernelCode | None
     """None: too long to be kept, or there is none"""
-    text: OpenclText | None = None
-    """of an OpenCL program that was built from one"""
+    reach: ProgramReach | None = None
+    """of an OpenCL program: how far launches reach, by the text or the module that it was built from"""
 
 
 ReadKernels = dict[str, ReadKernel]

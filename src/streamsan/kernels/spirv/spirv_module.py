@@ -6,6 +6,7 @@ import sys
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from streamsan.kernels.spirv import spirv_instructions as op
@@ -79,6 +80,19 @@ class SpirvModule:
         """Return the storage class of a pointer's type; None of other types."""
         kind = self.types.get(type_id)
         return kind.words[1] if kind is not None and kind.opcode == op.TYPE_POINTER and len(kind.words) > 2 else None
+
+    def type_of(self, value: int) -> int:
+        """Return the type of a parameter, or of what an instruction of a function makes; 0: not known."""
+        return self._types_of_values.get(value, 0)
+
+    @cached_property
+    def _types_of_values(self) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for function in self.functions.values():
+            self.spend(len(function.body))
+            found.update(function.parameters)
+            found.update((each.result, each.words[0]) for each in function.body if each.result)
+        return found
 
     def _read(self, content: bytes) -> None:
         function: SpirvFunction | None = None

@@ -157,14 +157,14 @@ class PointerUses:
             return
         known = op.STANDARD_CALLS.get(number) if family == op.STANDARD_SET else None
         if known is None:
-            self._unknown(each)
+            self._unknown(each, given)  # its number is no name of a value
         elif known.writes:
             self._store(given[known.pointer : known.pointer + 1], 0)
         else:
             self._load(given[known.pointer : known.pointer + 1])
 
-    def _unknown(self, each: Instruction) -> None:
-        given = self._any_of(each.words)
+    def _unknown(self, each: Instruction, names: Iterable[int] | None = None) -> None:
+        given = self._any_of(each.words if names is None else names)
         if given:
             self.talks = self.talks or bool(given & ~FOUND)
             self._escape(given)
