@@ -27,6 +27,7 @@ from streamsan import cuda_source  # noqa: E402
 from streamsan.analysis.traces import analyse_trace  # noqa: E402
 from streamsan.evidence.witness.witness import Witness, witnesses  # noqa: E402
 from streamsan.findings.finding import Finding  # noqa: E402
+from streamsan.launched_code.resolution import resolve_kernels  # noqa: E402
 from streamsan.replay import replay  # noqa: E402
 from streamsan.trace import Trace, reader  # noqa: E402
 from witness_replays import about_order, wrong_words  # noqa: E402
@@ -66,7 +67,11 @@ def asked(machine: OpenclMachine, path: Path) -> tuple[list[str], list[str]]:
         recorded(machine, path, Path(folder), "-o", str(trace))
         if not trace.exists():
             return by_source, ["no recording"]
-        return by_source, shown(analyse_trace(str(trace)).findings) if is_wrong else seen([reader.read(str(trace))])
+        if is_wrong:
+            return by_source, shown(analyse_trace(str(trace)).findings)
+        whole = reader.read(str(trace))
+        resolve_kernels(whole, str(trace))
+        return by_source, seen([whole])
 
 
 def counts(way: str, kind: str, said: Iterable[str], good: str) -> list[str]:

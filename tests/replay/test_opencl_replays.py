@@ -323,6 +323,13 @@ def test_copies_into_memory_of_the_host_that_only_they_name() -> None:
     )
 
 
+def test_places_of_the_host_have_words_of_their_own() -> None:
+    program = opencl()
+    program.transfer(Q, A, WRITE, unnamed=HERE)
+    program.transfer(R, A, WRITE, unnamed=HERE + 0x1000)
+    assert "64 of 64 words wrong after the write (line 10)" in shown(program, "SS109")
+
+
 def test_copies_of_halves() -> None:
     program = opencl()
     program.transfer(Q, A, WRITE, unnamed=HERE, size=128)

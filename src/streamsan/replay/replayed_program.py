@@ -136,7 +136,9 @@ class _Reader:
         for process, ranges in found.items():
             for begin, end in _joined(sorted(ranges)):
                 self._memories += 1
-                memory = Memory(self._memories, 0, MemoryKind.UNKNOWN, begin, end - begin, 0, 0, is_hosts_own=True)
+                memory = Memory(
+                    self._memories, -self._memories, MemoryKind.UNKNOWN, begin, end - begin, 0, 0, is_hosts_own=True
+                )
                 self._space(process).add_hosts_own(memory)
 
     def _allocated(self, view: OperationView, space: Space, step: Step) -> Memory | None:

@@ -21,7 +21,7 @@ class Memory:
 
     number: int
     made: int
-    """sequence number of its allocation"""
+    """sequence number of its allocation; less than 0: nobody saw it"""
     kind: MemoryKind
     base: int
     size: int
