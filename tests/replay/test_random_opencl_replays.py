@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from random_opencl_programs import Writer
 
@@ -14,6 +15,8 @@ from streamsan.order import _engine, engine
 from streamsan.replay import Replay, replay
 from streamsan.rules.catalogue import RULES
 from streamsan.rules.pipeline import findings_of
+from streamsan.trace.layout import SLOT
+from streamsan.trace.store import MemorySlots
 
 PROGRAMS = range(40)
 STEPS = 18
@@ -45,6 +48,22 @@ def test_none_is_refused_and_almost_all_go_wrong() -> None:
     assert [each.problem for each in done if each.refused or not each.ran] == []
     # The others are copies of one place to another: the same words in either order.
     assert sum(bool(each.damage) for each in done) > 0.9 * len(done) > 130
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_damaged_slots_never_raise(seed: int) -> None:
+    chance = random.Random(seed)
+    trace = Writer(chance).write(STEPS).builder.finish()
+    slots = np.concatenate(list(trace.chunks())).copy()
+    names = [name for name in SLOT.names or () if name not in ("sequence", "more", "thread", "site", "api")]
+    for _ in range(chance.randrange(1, 12)):
+        row, name = chance.randrange(len(slots)), chance.choice(names)
+        other = slots[name][chance.randrange(len(slots))]
+        slots[name][row] = other if chance.random() < 0.7 else chance.getrandbits(SLOT[name].itemsize * 8 - 1)
+    trace.slots = MemorySlots(slots)
+    trace.origin = chance.choice(["recording", "source"])
+    for answer in witnesses(findings_of(trace, engine.analyse(trace).facts)):
+        assert isinstance(answer, str) or replay(answer) is not None
 
 
 @pytest.mark.parametrize("edge", CONTRADICTED)

@@ -218,6 +218,8 @@ class _Reader:
             end = begin + reference.size if told and reference.size else 0
             if reference.bounds is not None and is_opencl:
                 begin, end = max(0, begin + reference.bounds.begin), begin + reference.bounds.end
+                if end <= begin or (memory.size and begin >= memory.size):
+                    continue
             if memory.size and (end > memory.size or (not end and view.kind is OperationKind.HOST_ACCESS)):
                 end = memory.size
             mode = reference.mode
