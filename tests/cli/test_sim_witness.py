@@ -35,6 +35,13 @@ def test_a_source_is_checked_and_its_witness_replayed(tmp_path: Path, capfd: pyt
     assert capfd.readouterr().out == ""
 
 
+def test_a_source_of_opencl_is_replayed_too(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    source = LITMUS / "opencl" / "ss103_map_not_awaited.wrong.c"
+    assert main(["sim", "--witness", "--format", "json", "--report", str(report), str(source)]) == 0
+    assert "1 of 1 words that the host (line 30) reads are wrong" in replayed(report)["SS103"]
+
+
 def test_a_script_is_run_first(tmp_path: Path) -> None:
     report, trace = tmp_path / "report.json", tmp_path / "run.sst"
     arguments = ["sim", "--witness", "--format", "json", "--report", str(report), "-o", str(trace), str(SCRIPT)]
