@@ -245,6 +245,31 @@ def test_buffers_over_shared_memory_have_its_life(tmp_path: Path, finish: str, f
     assert codes(BUFFERS_OVER_SHARED_MEMORY.replace("FINISH", finish), tmp_path, "shared.c") == found
 
 
+FREED_BY_A_COMMAND = """#include <CL/cl.h>
+void use(cl_context context, cl_device_id device, cl_kernel kernel) {
+    cl_int status;
+    size_t one = 1;
+    cl_event used;
+    cl_command_queue queue =
+        clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status);
+    void *data[1] = { clSVMAlloc(context, CL_MEM_READ_WRITE, 4096, 0) };
+    clSetKernelArgSVMPointer(kernel, 0, data[0]);
+    clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, &used);
+    clEnqueueSVMFree(queue, 1, data, NULL, NULL, WAITS, NULL);
+    clReleaseEvent(used);
+    clFinish(queue);
+    clReleaseCommandQueue(queue);
+}
+"""
+
+
+@pytest.mark.parametrize(("waits", "found"), [("1, &used", []), ("0, NULL", [("SS102", 11)])])
+def test_a_free_on_a_queue_out_of_order_is_behind_its_wait_list(
+    tmp_path: Path, waits: str, found: list[tuple[str, int]]
+) -> None:
+    assert codes(FREED_BY_A_COMMAND.replace("WAITS", waits), tmp_path, "freed.c") == found
+
+
 BUFFERS_OVER_HOST_MEMORY = """#include <CL/cl.h>
 static float memory[1024];
 void use(cl_context context, cl_command_queue queue) {

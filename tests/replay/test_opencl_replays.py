@@ -280,11 +280,21 @@ def test_a_free_that_waits() -> None:
     assert is_right(program)
 
 
-def test_a_free_in_the_order_of_a_queue() -> None:
+def freed_in_order(queue: int, *after: int) -> OpenCL:
     program = opencl()
-    program.kernel(Q, S, mode=READ)
-    program.free(S, FreeClass.ASYNC, Q, api="clEnqueueSVMFree")
-    assert is_right(program)
+    program.kernel(queue, S, mode=READ, event=E)
+    program.marker(queue, MarkerKind.WAIT_LIST, after=after)
+    program.free(S, FreeClass.ASYNC, queue, api="clEnqueueSVMFree")
+    return program
+
+
+def test_a_free_in_the_order_of_a_queue() -> None:
+    assert is_right(freed_in_order(Q))
+    assert is_right(freed_in_order(O, E))
+
+
+def test_a_free_that_nothing_orders() -> None:
+    assert "they are the next owner's" in shown(freed_in_order(O), "SS102")
 
 
 # -- the host -----------------------------------------------------------------------------------------

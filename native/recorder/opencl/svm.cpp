@@ -67,6 +67,9 @@ void enqueue_free(Call& call) {
         stand_before(call, pfn_free_func, user_data, key, on_free);
     }
     const Word count = call[svm_pointers] == 0 ? 0 : std::min(call[num_svm_pointers], most_freed_pointers);
+    // The command itself: what is freed is freed with it, behind its wait list and nothing else of the queue.
+    if (key == 0 && count != 0)
+        write_before(call, OperationKind::QUEUE_MARKER, MarkerKind::WAIT_LIST, queue_of(call), 0);
     for (Word position = 0; position < count; ++position) {
         const Word pointer = read_word(call[svm_pointers] + position * sizeof(Word));
         if (pointer == 0) continue;

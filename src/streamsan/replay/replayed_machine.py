@@ -282,7 +282,7 @@ class ReplayedMachine:
         elif step.detail == FreeClass.CL_RELEASE:
             process.keys.setdefault(step.value, []).append(self._releases.free_behind_uses(step, memory))
         elif step.detail == FreeClass.ASYNC and step.stream in process.queues:
-            process.queues[step.stream].command(step, self._releases.body(step, memory))
+            process.queues[step.stream].part(step, self._releases.body(step, memory))
         elif step.detail == FreeClass.ASYNC and step.stream:
             task = self.runner.places.free_in_stream(memory, self._line(step, process))
             if task is not None:

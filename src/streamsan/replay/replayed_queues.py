@@ -39,6 +39,11 @@ class OutOfOrderQueue:
         self._latest[step.thread] = task
         return task
 
+    def part(self, step: Step, body: Body) -> Task:
+        """Issue what belongs to the latest command of the thread: memory that it frees."""
+        latest = self._latest.get(step.thread)
+        return self.command(step, body, () if latest is None or step.thread in self._waits else (latest,))
+
     def marker(self, step: Step) -> Task:
         """Issue an empty command: a marker or a barrier."""
         task = self.command(step, None, self.pending() if step.detail in _ALL_BEFORE else ())

@@ -26,7 +26,7 @@ from streamsan.model.resources import Allocation, Lifetime
 from streamsan.model.values import Outcome, Pointer, Symbol, Value
 from streamsan.platforms import OPENCL
 from streamsan.trace.references import Reference
-from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, OperationKind, SlotFlag
+from streamsan.vocabulary import AccessMode, FreeClass, MarkerKind, MemoryKind, OperationKind, SlotFlag
 
 _USE_HOST_POINTER = OPENCL.constants["CL_MEM_USE_HOST_PTR"]
 _COPY_HOST_POINTER = OPENCL.constants["CL_MEM_COPY_HOST_PTR"]
@@ -186,6 +186,16 @@ def _enqueued_free(core: ModelCore, call: Call) -> Outcome:
     queue = queue_argument(core, call)
     wait_for_list(core, call, queue)
     pointers = list(list_values(call, Role.LIST))
+    if pointers:
+        # The command itself: what is freed is freed with it, behind its wait list and nothing else of the queue.
+        core.emit(
+            OperationKind.QUEUE_MARKER,
+            call.thread,
+            call.site,
+            call.api.name,
+            stream=queue.handle,
+            detail=MarkerKind.WAIT_LIST,
+        )
     for value in pointers:
         _say_free(core, call, value, FreeClass.ASYNC, queue.handle)
     if not pointers:
