@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from public_sources import Record, Source, checked, read_records, sources_of
+from public_sources import Record, Source, checked, read_records, source_of, sources_of
 
 LISTED = Path(__file__).with_name("mutations.toml")
 STREAM = "stream_of_the_mutant"
@@ -179,12 +179,12 @@ def proposals(checkouts: Path, records: Sequence[Record], each: int) -> Iterator
 
 def _sources(checkouts: Path, mutants: Sequence[Mutant], folder: Path) -> Iterator[tuple[Source, Mutant | None]]:
     """Yield the files that have mutants, then these, written below a folder."""
-    wanted = {(each.repository, each.file) for each in mutants}
-    originals = {(one.repository, one.name): one for one in sources_of(checkouts)}
-    yield from ((one, None) for key, one in originals.items() if key in wanted)
+    wanted = dict.fromkeys((each.repository, each.file) for each in mutants)
+    originals = {key: source_of(checkouts, *key) for key in wanted}
+    yield from ((one, None) for one in originals.values() if one.path.is_file())
     for number, mutant in enumerate(mutants):
-        original = originals.get((mutant.repository, mutant.file))
-        if original is None:
+        original = originals[mutant.repository, mutant.file]
+        if not original.path.is_file():
             print(f"not there: {mutant.repository}/{mutant.file}")
             continue
         try:

@@ -16,6 +16,7 @@ the same of such files alone. Exits with 1 where a file crashed or hung, or a fi
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import math
@@ -71,15 +72,30 @@ class Source:
 
 def sources_of(checkouts: Path, only: str = "") -> Iterator[Source]:
     """Yield the files that the list names, in their order."""
-    for repository, table in tomllib.loads(LISTED.read_text(encoding="utf-8")).items():
-        checkout = checkouts / repository.replace("/", "+")
+    for repository, table in _listed().items():
+        checkout = _checkout(checkouts, repository)
         if not checkout.is_dir():
             print(f"{repository}: no checkout at {checkout}", file=sys.stderr)
             continue
-        headers = tuple(str(checkout / each) for each in table.get("headers", ()) if (checkout / each).is_dir())
         for name in _chosen(checkout, table):
             if only in f"{repository}/{name}":
-                yield Source(repository, name, checkout, headers)
+                yield source_of(checkouts, repository, name)
+
+
+def source_of(checkouts: Path, repository: str, name: str) -> Source:
+    """Return a file of a repository of the list."""
+    checkout = _checkout(checkouts, repository)
+    headers = (checkout / each for each in _listed()[repository].get("headers", ()))
+    return Source(repository, name, checkout, tuple(str(each) for each in headers if each.is_dir()))
+
+
+def _checkout(checkouts: Path, repository: str) -> Path:
+    return checkouts / repository.replace("/", "+")
+
+
+@functools.cache
+def _listed() -> dict[str, Record]:
+    return tomllib.loads(LISTED.read_text(encoding="utf-8"))
 
 
 def _chosen(checkout: Path, table: Record) -> list[str]:
