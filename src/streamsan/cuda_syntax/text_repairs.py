@@ -33,7 +33,7 @@ _SPELLING = re.compile(
     r"|\b_[A-Z][a-z]\w*_\b(?:\s*\([^()]*\))?|(?<=\()\s*(?:WINAPI|CALLBACK|APIENTRY)\b"
     r"|\b(?:CUDART_CB|CUDA_CB|CUDARTAPI|CUDARTAPI_CDECL|CUDAAPI|CUDART_DEVICE|CL_CALLBACK|CL_API_CALL|CL_API_ENTRY)\b(?!\s*[();,=])"
     r"|\b__(?:host|device|inline|forceinline|noinline|volatile|const|cdecl|stdcall|unused)(?:__)?\b(?!\s*\()"
-    r"|\b(?:override|final)\b(?=\s*[{;])"
+    r"|\b(?:override|final)\b(?=\s*[{;])|(?:(?<=\bconst)|(?<=\bvolatile))\s+__restrict\b"
 )
 _NAMESPACE_ATTRIBUTE = re.compile(
     r"(?<=\bnamespace)\s+__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
