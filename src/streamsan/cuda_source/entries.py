@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from streamsan.cuda_source.machine import Machine
@@ -100,10 +100,16 @@ def _called_by_others(home: Home, coverage: Coverage, whole: bool) -> Iterator[E
     program = home.program
     named = program.functions_as_values()
     called = _called_names(program) if not whole else set()
-    for entry in _candidates(home, home.relevance, every_class=True):
-        name = last_name(entry.name)
-        is_left = name in named or (not whole and name not in called)
-        if is_left and entry.span.file == program.unit.file and not coverage.has_entered(entry.function):
+
+    def is_left(function: Function) -> bool:
+        name = last_name(function.name)
+        # Headers are long, and mostly never looked into: what stands in them is left to who includes them.
+        own = function.span.file == program.unit.file
+        return own and (name in named or (not whole and name not in called)) and not coverage.has_entered(function)
+
+    for entry in _candidates(home, home.relevance, is_left):
+        # Those before it may have come to it by now.
+        if not coverage.has_entered(entry.function):
             yield entry
     for function, cls in _entered_functions(home, coverage):
         for node in walk(function.body):
@@ -152,16 +158,22 @@ def entries_of(home: Home, called_elsewhere: Set[str] = frozenset()) -> list[Ent
     return own or entries
 
 
-def _candidates(home: Home, relevance: Relevance, *, every_class: bool = False) -> list[Entry]:
+def _candidates(home: Home, relevance: Relevance, among: Callable[[Function], bool] | None = None) -> list[Entry]:
+    """Return the functions that do something on a device, and the methods of classes of which no objects are seen.
+
+    `among`: only functions for which this holds, and then methods of every class.
+    """
     program = home.program
     found: list[Entry] = []
     for functions in program.functions.values():
         for function in functions:
             if function.body is None or function.kernel or function.device_only:
                 continue
+            if among is not None and not among(function):
+                continue
             if relevance.function_acts(function.name) and relevance.touches_gpu(function):
                 found.append(Entry(function.name, function, home))
-    instantiated = _instantiated(program) if not every_class else set()
+    instantiated = _instantiated(program) if among is None else set()
     for name, node in program.classes.items():
         if last_name(name) in instantiated:
             continue
@@ -170,6 +182,8 @@ def _candidates(home: Home, relevance: Relevance, *, every_class: bool = False) 
             continue
         for method in program.members_of(name, node):
             if method.body is None or method.kernel or method.device_only or method.deleted:
+                continue
+            if among is not None and not among(method):
                 continue
             if relevance.body_acts(method) and relevance.touches_gpu(method):
                 found.append(Entry(f"{name}::{last_name(method.name)}", method, home, cls))

@@ -154,10 +154,12 @@ class Program:
         return found
 
     def functions_as_values(self) -> set[str]:
-        """Return the last names that stand anywhere but as what is called: in tables, as arguments, behind `&`."""
-        roots: list[object] = list(self.globals)
+        """Return the last names that stand in the unit's own file, but as what is called: in tables, as arguments."""
+        own = self.unit.file
+        roots: list[object] = [variable for variable in self.globals if variable.span.file == own]
         for function in self.bodies():
-            roots += [function.body, *(given for _, given, _ in function.initializers)]
+            if function.span.file == own:
+                roots += [function.body, *(given for _, given, _ in function.initializers)]
         called: set[int] = set()
         named: list[tree.Name] = []
         for node in nodes(roots):
