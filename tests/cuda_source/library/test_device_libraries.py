@@ -95,3 +95,11 @@ def test_a_matrix_goes_to_the_host_by_a_copy(tmp_path):
     stream = next(op.object for op in queued if op.kind == "STREAM_CREATE")
     assert [op.stream for op in queued if op.kind == "COPY"] == [stream]
     assert [op.stream for op in done if op.kind == "COPY"] == [1]
+
+
+@pytest.mark.parametrize("call", ["ncclGetVersion(&version)", "cublasGetVersion_v2(handle, &version)"])
+def test_a_number_that_a_library_is_asked_for_is_not_known(call, tmp_path):
+    body = f"int version = 0; {call}; if (version < 2800) return 1; cudaDeviceSynchronize();"
+    worlds = reading_of(f"cublasHandle_t handle;\nint main() {{ {body} }}\n", tmp_path).worlds
+    waits = [[op.kind for op in operations(world)].count("CONTEXT_SYNCHRONIZE") for world in worlds]
+    assert sorted(waits) == [0, 1]
