@@ -51,6 +51,14 @@ CASES = {
 }
 
 
+CASES["a call that could not be followed"] = f"""
+        static void clear(void* memory, cudaStream_t stream) {{ {CALL} }}
+        void entry(int type, void* memory, cudaStream_t stream) {{
+            cudaSetDevice(0);
+            TYPE_SWITCH(type, Type, clear(static_cast<Type*>(memory), stream););
+        }}"""
+
+
 def explored(text: str, folder) -> tuple[Reading, list[str]]:
     path = folder / "program.cu"
     path.write_text(text)
@@ -85,3 +93,24 @@ def test_a_lambda_that_needs_its_function_is_no_entry(tmp_path):
     reading, entries = explored(text, tmp_path)
     assert entries == ["main"]
     assert len(reading.missed) == 1
+
+
+def test_what_only_errors_lead_to_is_no_entry(tmp_path):
+    text = """
+        static void give_up(void* memory) { cudaFree(memory); exit(1); }
+        void entry(void* memory) { if (cudaSetDevice(0) != cudaSuccess) give_up(memory); }"""
+    _, entries = explored(text, tmp_path)
+    assert entries == ["entry"]
+
+
+def test_what_an_unseen_function_returns_is_of_the_class_that_it_is_bound_to(tmp_path):
+    text = f"""
+        struct Tensor {{ void* data = nullptr; int kind = 0; bool is_valid() const {{ return kind == 7; }} }};
+        static void clear(const Tensor& tensor, cudaStream_t stream) {{
+            if (!tensor.is_valid()) throw 1;
+            void* memory = tensor.data;
+            {CALL}
+        }}
+        void entry(void* handle, cudaStream_t stream) {{ clear(*tensor_of(handle), stream); }}"""
+    reading, _ = explored(text, tmp_path)
+    assert not reading.missed

@@ -102,15 +102,22 @@ def _called_by_others(home: Home, coverage: Coverage, whole: bool) -> Iterator[E
     called = _called_names(program) if not whole else set()
 
     def is_left(function: Function) -> bool:
-        name = last_name(function.name)
         # Headers are long, and mostly never looked into: what stands in them is left to who includes them.
-        own = function.span.file == program.unit.file
-        return own and (name in named or (not whole and name not in called)) and not coverage.has_entered(function)
+        return function.span.file == program.unit.file and not coverage.has_entered(function)
 
-    for entry in _candidates(home, home.relevance, is_left):
+    def may_be_called(function: Function) -> bool:
+        name = last_name(function.name)
+        return is_left(function) and (name in named or (not whole and name not in called))
+
+    for entry in _candidates(home, home.relevance, may_be_called):
         # Those before it may have come to it by now.
         if not coverage.has_entered(entry.function):
             yield entry
+    if not whole:
+        excused = coverage.only_after_errors(program)
+        for entry in _candidates(home, home.relevance, is_left):
+            if not coverage.has_entered(entry.function) and id(entry.function) not in excused:
+                yield entry
     for function, cls in _entered_functions(home, coverage):
         for node in walk(function.body):
             if isinstance(node, Lambda) and _stands_alone(node) and coverage.has_only_unreached_calls(node.body):

@@ -173,6 +173,7 @@ class Functions:
         if type.array:
             type = type.element().pointer_to()
         if type.reference and operand.cell is not None:
+            self._learn_class(operand.cell, type.plain())
             held = operand.cell.value
             same_kind = not machine.objects.is_class(type.plain()) or isinstance(held, StructObject | LibraryObject)
             if same_kind or (type.reference == "&" and not type.const):
@@ -181,6 +182,17 @@ class Functions:
         cell = Cell(None, type.bare() if type.reference else type, parameter.name, span=span)
         machine.objects.initialise(cell, type.plain(), operand, span)
         frame.scope.own(parameter.name, cell)
+
+    def _learn_class(self, cell: Cell, type: CType) -> None:
+        """What nobody knows the type of (`*unseen()`), and a reference to a class is bound to, is of that class."""
+        machine = self.machine
+        held = cell.value
+        if cell.type.name or cell.type.pointers or not isinstance(held, Symbol) or type.pointers:
+            return
+        if machine.program.class_of(type, machine.frame) is not None:
+            cell.type = type
+            cell.value = machine.objects.unknown(type, held.name, held.origin)
+            machine.objects.adopt(cell)
 
     def call_closure(self, closure: Closure, operands: list[Operand], span: Span) -> Operand:
         """Call a lambda."""

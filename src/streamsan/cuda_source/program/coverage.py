@@ -45,6 +45,10 @@ class Coverage:
         """Tell whether a path came to a function's body."""
         return id(function) in self._entered
 
+    def only_after_errors(self, program: Program) -> set[int]:
+        """Return the ids of a unit's functions that no path entered, and that only branches of errors mention."""
+        return self._only_after_errors(program.bodies())
+
     def has_only_unreached_calls(self, body: tree.Block) -> bool:
         """Tell whether a body has calls of CUDA, and no path came to any."""
         calls = [node for node in nodes(body) if isinstance(node, tree.Launch | tree.Call)]
