@@ -58,10 +58,12 @@ def test_threads_are_started_and_joined(tmp_path):
   std::thread last([&] {{ cudaStreamSynchronize(s); }});
   for (auto& t : all) t.join();
   last.detach();"""
-    ops = run_main(body, tmp_path, before)
-    assert [op.thread for op in ops if op.kind in ("LAUNCH", "STREAM_SYNCHRONIZE")] == [1, 2, 3]
-    assert [op.detail for op in ops if op.kind == "HOST_ACQUIRE"] == [EdgeClass.CONTRACT] * 5
-    assert [op.thread for op in ops if op.kind == "HOST_ACQUIRE"] == [1, 2, 3, 0, 0]
+    worlds = reading_of(f"{before}\nint main() {{\n{body}\n}}\n", tmp_path).worlds
+    assert [world.decisions for world in worlds] == [(True,), (False,)], "at once, and where main waits for them"
+    for ops in map(operations, worlds):
+        assert [op.thread for op in ops if op.kind in ("LAUNCH", "STREAM_SYNCHRONIZE")] == [1, 2, 3]
+        assert [op.detail for op in ops if op.kind == "HOST_ACQUIRE"] == [EdgeClass.CONTRACT] * 5
+        assert [op.thread for op in ops if op.kind == "HOST_ACQUIRE"] == [1, 2, 3, 0, 0]
 
 
 def test_mutexes_and_atomics_are_edges_of_this_run(tmp_path):

@@ -206,7 +206,7 @@ def _sizeof(ctx: Context, node: Node) -> tree.Expression:
     if operand is None:
         return unparsed(ctx, node)
     if any(c.type == "..." for c in node.children):
-        return tree.Unparsed(span, ctx.brief(node), [])
+        return tree.PackSize(span, ctx.text(operand).strip("() "))
     inner = operand
     while inner.type == "parenthesized_expression" and len(named_parts(inner)) == 1:
         inner = named_parts(inner)[0]

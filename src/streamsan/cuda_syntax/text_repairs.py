@@ -34,6 +34,7 @@ _SPELLING = re.compile(
     r"|\b(?:CUDART_CB|CUDA_CB|CUDARTAPI|CUDARTAPI_CDECL|CUDAAPI|CUDART_DEVICE|CL_CALLBACK|CL_API_CALL|CL_API_ENTRY)\b(?!\s*[();,=])"
     r"|\b__(?:host|device|inline|forceinline|noinline|volatile|const|cdecl|stdcall|unused)(?:__)?\b(?!\s*\()"
     r"|\b(?:override|final)\b(?=\s*[{;])|(?:(?<=\bconst)|(?<=\bvolatile))\s+__restrict\b"
+    r"|\busing\s[\w:\s]+::\s*operator\s*\(\)\s*\.\.\.\s*;"
 )
 _NAMESPACE_ATTRIBUTE = re.compile(
     r"(?<=\bnamespace)\s+__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
@@ -42,6 +43,9 @@ _NAMESPACE_ATTRIBUTE = re.compile(
 _MEMBER_POINTER = re.compile(
     r"(?P<open>\()(?P<scope>\s*(?:[^\W\d]\w*(?:<[^<>(){};]*>)?\s*::\s*)+)(?P<star>\*)"
     r"|(?P<arrow>->)\*(?=\s*[^\W\d])|(?<=[\w)\]])(?<![\d.]\d)(?P<dot>\.)\*(?=[^\W\d])"
+)
+_POINTER_TO_FUNCTION = re.compile(
+    r"(?P<head>\b(?:void|bool|char|short|int|long|unsigned|float|double)\s*\(\s*\*\s*[^\W\d]\w*\s*\)\s*\()(?=\s*\)\s*[=;{])"
 )
 _UNNAMED_DEFAULT = re.compile(r"(?<=[*&])[ \t](?==\s*[^=])")
 _DEFAULTED_OUTSIDE = re.compile(
@@ -132,6 +136,17 @@ def member_pointers(code: Code) -> Code:
         return (match["arrow"] or match["dot"]) + " "
 
     return code.same_length(_MEMBER_POINTER.sub(plain, text).encode("ascii"))
+
+
+def pointers_to_functions(code: Code) -> Code:
+    """`void (*step)() = first;` in a body, which the grammar takes for a call: what takes nothing takes `void`."""
+    text = code.ascii
+    parts: list[tuple[int, int, str | None]] = []
+    at = 0
+    for match in _POINTER_TO_FUNCTION.finditer(text):
+        parts += [(at, match.end("head"), None), (match.end("head"), match.end("head"), "void")]
+        at = match.end("head")
+    return code if not parts else code.cut([*parts, (at, len(text), None)])
 
 
 def unnamed_defaults(text: str) -> str:

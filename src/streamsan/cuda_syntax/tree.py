@@ -101,6 +101,13 @@ class Fold(Expression):
 
 
 @dataclass(slots=True)
+class PackSize(Expression):
+    """`sizeof...(args)`."""
+
+    name: str
+
+
+@dataclass(slots=True)
 class Assign(Expression):
     """`a = b`, `a += b` and so on."""
 

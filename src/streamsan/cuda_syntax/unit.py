@@ -104,6 +104,7 @@ def _file(read: PreprocessedFile, shared: Shared) -> list[Statement]:
     shared.unit.expansions.update(expanded.expansions)
     shared.unit.unread_macros += expanded.unread
     code = text_repairs.member_pointers(text_repairs.defaulted_outside(code))
+    code = text_repairs.pointers_to_functions(code)
     _flatten_deep(code, shared)
     shared.budget = max(shared.budget, 0) + 12 * len(code.data) + 100_000
     ctx = Context(code, shared, read.elisions)

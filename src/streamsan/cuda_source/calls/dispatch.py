@@ -30,7 +30,7 @@ from streamsan.cuda_source.values.cells import (
     is_unknown,
 )
 from streamsan.cuda_source.values.classes import ClassInfo, last_name
-from streamsan.cuda_source.values.types import SCALAR_SIZES, UNKNOWN, CType, canonical_name
+from streamsan.cuda_source.values.types import SCALAR_SIZES, UNKNOWN, CType, TypePack, canonical_name
 from streamsan.cuda_syntax import tree
 from streamsan.model.values import Handle, Symbol
 from streamsan.vocabulary import AccessMode
@@ -89,6 +89,17 @@ class Calls:
     def _pack(self, name: str) -> Pack | None:
         local = self.machine.find(name)
         return local.value if isinstance(local, Cell) and isinstance(local.value, Pack) else None
+
+    def pack_size(self, name: str) -> Value:
+        """Return how many arguments a pack has that is named, or whose parameters' type is; None: that is not known."""
+        frame = self.machine.frame
+        bound = frame.bindings.get(name)
+        if isinstance(bound, TypePack):
+            return len(bound)
+        parameters = frame.declaration.parameters if frame.declaration is not None else []
+        names = [name, *(each.name for each in parameters if each.pack and each.type.name == name)]
+        found = [pack for each in names if (pack := self._pack(each)) is not None]
+        return len(found[0].operands) if found else None
 
     def call(self, node: tree.Call) -> Operand:
         """Evaluate a call of any kind."""

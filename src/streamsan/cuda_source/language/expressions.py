@@ -47,6 +47,7 @@ class Expressions(Access):
             tree.Unary: self._unary,
             tree.Binary: self._binary,
             tree.Fold: self._fold,
+            tree.PackSize: lambda node: Operand(machine.calls.pack_size(node.name)),
             tree.Assign: self._assign,
             tree.Conditional: self._conditional,
             tree.Call: self._call,

@@ -132,6 +132,8 @@ class Names:
     def lookup(self, name: str, node: Name) -> Operand | None:
         """Find what a name means; None if it is not declared anywhere."""
         machine = self.machine
+        if node.scope_arguments and (member := self._implicit_member(name, node)) is not None:
+            return member  # each instance of a class template has its own
         local = machine.find(name)
         if isinstance(local, Cell):
             return Operand(cell=local)
@@ -143,7 +145,7 @@ class Names:
             if isinstance(bound, CType):
                 bound = self.function_bound(bound) or self.undeclared(name)
             return Operand(bound)
-        member = self._implicit_member(name)
+        member = self._implicit_member(name, node)
         if member is not None:
             return member
         macro = machine.program.macros.get(name)
@@ -175,14 +177,14 @@ class Names:
         known = header_value(last_name(name))
         return Operand(known) if known is not None else None
 
-    def _implicit_member(self, name: str) -> Operand | None:
+    def _implicit_member(self, name: str, node: Name) -> Operand | None:
         frame = self.machine.frame
         cls = frame.cls
-        if cls is None:
+        if cls is None and "::" not in name:
             return None
-        static = self.static_member(name)
-        if static is not None:
-            return Operand(cell=static)
+        static = self.static_member(name, node)
+        if static is not None or cls is None:
+            return None if static is None else Operand(cell=static)
         if frame.this is not None and isinstance(frame.this.value, StructObject) and "::" not in name:
             object = frame.this.value
             if name in object.fields or any(
@@ -193,14 +195,15 @@ class Names:
                     return Operand(cell=cell)
         return None
 
-    def static_member(self, name: str) -> Cell | None:
-        """Return a static data member's cell: `count` inside the class, `Pool::count` anywhere."""
+    def static_member(self, name: str, node: Name) -> Cell | None:
+        """Return a static data member's cell: `count` inside the class, `Pool::count`, `Pool<int>::count` anywhere."""
         machine = self.machine
         scope, _, short = name.rpartition("::")
         cls = machine.frame.cls
         if scope:
             found = machine.program.find(machine.program.classes, scope, machine.frame)
-            cls = machine.program.class_of(CType(found[0]), machine.frame) if found is not None else None
+            arguments = tuple(self.template_arguments(node.scope_arguments)) if found is not None else ()
+            cls = machine.program.class_of(CType(found[0], arguments), machine.frame) if found is not None else None
         if cls is None:
             return None
         for base in cls.lineage():
@@ -217,6 +220,8 @@ class Names:
         if cell is None:
             name = f"{cls.name}::{field.name}"
             outside = machine.program.global_names.get(name)
+            if outside is not None and not cls.arguments and (shared := self.global_cell(outside.name)) is not None:
+                return shared
             elsewhere = machine.linkage.variable(name) if machine.linkage is not None and outside is None else None
             outside = elsewhere[1] if elsewhere is not None else outside
             variable = outside or field

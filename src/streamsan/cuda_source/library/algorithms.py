@@ -214,8 +214,10 @@ def reads_range(machine: Machine, operands: list[Operand], call: CallSite) -> An
         if is_pointer(value):
             touch(machine, value, AccessMode.READ, call.span, found.size)
         elif isinstance(value, Closure) and machine.relevance.closure_issues(value):
+            # The functions that take two are given what the elements before came to, or one of those.
+            before = [Operand(machine.fresh("result", "opaque"))] * (len(value.node.parameters) - 1)
             for element in (found.elements or [])[:LARGEST_RANGE]:
-                machine.calls.invoke_value(value, [element], call.span)
+                machine.calls.invoke_value(value, [*before, element], call.span)
     return machine.fresh("result", "opaque")
 
 

@@ -8,12 +8,15 @@ from streamsan.cuda_source.library.modelled import Modelled
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
+    ArrayObject,
     CallSite,
     Cell,
+    Closure,
     LibraryObject,
     Native,
     Operand,
     Reference,
+    StructObject,
     Value,
 )
 from streamsan.cuda_source.values.types import UNKNOWN, CType
@@ -63,6 +66,41 @@ class Function(Modelled):
             self.take(machine, operands[0], span)
             return Operand(self, self.cell)
         return NOT_MODELLED
+
+
+class Overloaded(Modelled):
+    """`overloaded{[](int) {...}, [](float*) {...}}`: an object whose bases are a pack, of which one is called."""
+
+    class_name = "overloaded functions"
+    own_parts: ClassVar[tuple[str, ...]] = ("whole",)
+
+    def __init__(self, type: CType, functions: list[Value]) -> None:
+        super().__init__(type)
+        self.functions = functions
+        self.whole = ArrayObject(None, len(functions))
+        self.whole.cells = {index: Cell(value, UNKNOWN) for index, value in enumerate(functions)}
+
+    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        if method != "operator()" or not self.functions:
+            return NOT_MODELLED
+        given = [machine.expressions.type_of(operand).bare() for operand in operands]
+        best = max(self.functions, key=lambda each: _fits(machine, each, given))
+        return machine.calls.invoke_value(best, operands, span)
+
+
+def _fits(machine: Machine, function: Value, given: list[CType]) -> int:
+    """Return how well a function takes arguments of these types: 2 exactly, 1 whatever they are, 0 not at all."""
+    if isinstance(function, Closure):
+        parameters = function.node.parameters
+    else:
+        found = function.cls.find_method("operator()") if isinstance(function, StructObject) and function.cls else None
+        parameters = found[0][0].parameters if found is not None else []
+    if len(parameters) != len(given):
+        return 0
+    wanted = [machine.resolve(parameter.type).bare() for parameter in parameters]
+    if all((one.name, one.pointers) == (other.name, other.pointers) for one, other in zip(wanted, given, strict=True)):
+        return 2
+    return int(all(one.name in ("auto", "") for one in wanted))
 
 
 def invoke(machine: Machine, operands: list[Operand], call: CallSite) -> Any:

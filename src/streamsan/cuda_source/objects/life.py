@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamsan.cuda_source.library.braced import BracedList, Evaluated, braced, plain
+from streamsan.cuda_source.library.callables import Overloaded
 from streamsan.cuda_source.library.tables import find_class, is_class, is_harmless
 from streamsan.cuda_source.objects.class_layout import DEEPEST_CLASS
 from streamsan.cuda_source.objects.object_copies import Copies
@@ -202,7 +203,10 @@ class Objects(Copies):
             self._initialise_array(cell, type, node)
             return
         cls = None if type.pointers else machine.program.class_of(type, machine.frame)
-        if cls is not None and self.is_aggregate(cls):
+        if cls is not None and cls.has_pack_of_bases:
+            functions = [machine.statements.keep(each.held) for each in machine.calls.operands(node.items)]
+            cell.value = Overloaded(CType(cls.name), functions)
+        elif cls is not None and self.is_aggregate(cls):
             self._initialise_aggregate(cell, cls, node)
         elif cls is not None:
             operands = machine.calls.operands(node.items)

@@ -415,7 +415,7 @@ class Program:
             info.methods.setdefault(short, []).append(method)
         self._class_cache[key] = info
         self._resolving.append(type.name)
-        for base in node.bases:
+        for base in [] if info.has_pack_of_bases else node.bases:
             resolved = self.resolve(base, info.context())
             if resolved.name in self._resolving:  # a class cannot derive from itself
                 continue

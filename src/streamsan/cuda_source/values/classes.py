@@ -46,6 +46,12 @@ class ClassInfo:
         """The namespace that holds the class."""
         return self.name.rpartition("::")[0]
 
+    @property
+    def has_pack_of_bases(self) -> bool:
+        """Whether the bases are what a parameter pack stands for: `struct Overloaded : Functions... {}`."""
+        packs = {parameter.name for parameter in self.node.templates if parameter.pack}
+        return any(base.name in packs for base in self.node.bases)
+
     def context(self) -> PlainContext:
         """The context of the members' declarations."""
         return PlainContext(self.bindings, self.namespace, self)
