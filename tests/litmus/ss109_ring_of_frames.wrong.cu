@@ -69,7 +69,7 @@ int main()
     unsigned* sum;
     CHECK(cudaMalloc(&source, frames * n));
     CHECK(cudaMalloc(&sum, sizeof(unsigned)));
-    CHECK(cudaMemset(source, 3, frames * n));
+    for (int frame = 0; frame < frames; ++frame) CHECK(cudaMemset(source + frame * n, frame, n));
     CHECK(cudaMemset(sum, 0, sizeof(unsigned)));
     CHECK(cudaDeviceSynchronize());
     {
