@@ -143,6 +143,9 @@ class ApiCalls:
         site = machine.device.site(span, request.kernel.name or label)
         first_slot = self.machine.device.builder.lengths.slots
         outcome = self._issue(request, site)
+        for value, parameter in zip(values, signature.parameters, strict=False):
+            if parameter.role is Role.WRITE:
+                machine.memory.overwritten(value)
         if target is not None:
             self.machine.made_names.made(first_slot, site, target, list(outcome.outputs.values()))
         self._remember(request, values, outcome)

@@ -19,7 +19,7 @@ from streamsan.cuda_source.values.cells import (
     Value,
 )
 from streamsan.cuda_source.values.terms import combine
-from streamsan.cuda_source.values.types import CHAR, CType
+from streamsan.cuda_source.values.types import CHAR, SCALAR_SIZES, CType
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Pointer, Symbol
 from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind
@@ -75,6 +75,33 @@ class HostMemory:
             self._symbol_contents[pointer.symbol] = array
             self.any = True
         return array
+
+    def overwritten(self, value: Value) -> None:
+        """Forget the numbers where work of the device writes: a result is not what the variable was before."""
+        if isinstance(value, DevicePointer):
+            for (generation, _), array in self._contents.items():
+                if generation == value.pointer.generation:
+                    array.forget_numbers()
+        elif isinstance(value, ElementPointer):
+            self._forget_elements(value.array)
+        elif isinstance(value, CellPointer):
+            held = value.cell.value
+            if isinstance(held, ArrayObject):
+                self._forget_elements(held)
+            elif isinstance(held, StructObject):
+                for cell in held.fields.values():
+                    self._forget_number(cell)
+            else:
+                self._forget_number(value.cell)
+
+    def _forget_elements(self, array: ArrayObject) -> None:
+        array.forget_numbers()
+        if array.origin == "zero":
+            array.origin = "opaque"
+
+    def _forget_number(self, cell: Cell) -> None:
+        if isinstance(cell.value, int | float | Symbol) and cell.type.name in SCALAR_SIZES and not cell.type.pointers:
+            cell.value = self.machine.objects.unknown(cell.type, cell.name, "opaque")
 
     def arrays(self) -> list[ArrayObject]:
         """Return the contents of all memory that the API gave out or that came from unseen code."""
