@@ -190,6 +190,10 @@ def test_damaged_tables_are_harmless(sanitized: Builder) -> None:
     assert "rules known" in output
 
 
+def test_python_stacks_that_are_known_again(builder: Builder) -> None:
+    run(builder.program("python_memo"), folder=builder.folder)
+
+
 def test_published_offsets_of_python(builder: Builder) -> None:
     run(builder.program("published_offsets"), folder=builder.folder)
 

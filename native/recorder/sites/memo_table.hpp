@@ -52,10 +52,11 @@ public:
         const std::uint32_t line = table->sets[key.set].lines[static_cast<unsigned>(std::countr_zero(candidates))];
         return *reinterpret_cast<const Record*>(table->lines[line].bytes);
     }
-    /// Memory for one more record of so many bytes with this key. When there is no more, all are forgotten.
+    /// Memory for one more record of so many bytes with this key. When there is no more, all are forgotten. It stays
+    /// the record's until then, also when its key has made room for another.
     void* add(Key key, std::size_t bytes) noexcept {
-        const auto needed = static_cast<std::uint32_t>((bytes + sizeof(Line) - 1) / sizeof(Line));
-        if (used_ + needed > lines_at_most) clear();
+        const std::uint32_t needed = lines_of(bytes);
+        if (!has_room(bytes)) clear();
         Set& set = table_.get()->sets[key.set];
         const unsigned way = next_++ % ways;
         set.words[way] = key.word;
@@ -63,6 +64,8 @@ public:
         used_ += needed;
         return table_.get()->lines[set.lines[way]].bytes;
     }
+    /// Whether a further record can be added to those that are here.
+    [[nodiscard]] bool has_room(std::size_t bytes) const noexcept { return used_ + lines_of(bytes) <= lines_at_most; }
     void clear() noexcept {
         // Not touched as long as nothing is there: the memory stays the system's.
         if (used_ != 0) std::memset(static_cast<void*>(table_.get()->sets.data()), 0, sizeof(Table::sets));
@@ -85,6 +88,10 @@ private:
         std::array<Set, std::size_t{1} << set_bits> sets;
         std::array<Line, lines_at_most> lines;
     };
+    static constexpr std::uint32_t lines_of(std::size_t bytes) noexcept {
+        return static_cast<std::uint32_t>((bytes + sizeof(Line) - 1) / sizeof(Line));
+    }
+
     ZeroedArray<Table> table_{1};
     std::uint32_t used_ = 0;
     std::uint32_t next_ = 0;

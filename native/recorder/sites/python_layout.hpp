@@ -41,6 +41,7 @@ struct PythonLayout {
     std::uint16_t code_lines = 0;
     std::uint16_t code_instructions = absent;     ///< 3.11 and later: the instructions lie in the code object
     std::uint16_t code_first_traceable = absent;  ///< instructions before it are the frame's own preparation
+    std::uint16_t code_version = absent;          ///< 4 bytes: the interpreter's number of this code object
     std::uint8_t instruction_scale = 1;           ///< bytes for each unit of an int instruction
     LineTable line_table = LineTable::locations;
 

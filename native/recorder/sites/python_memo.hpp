@@ -1,111 +1,96 @@
 // Recognises a Python stack by what its frames hold, compared with one that was seen at the same place.
 #pragma once
-#include <array>
-#include <bit>
-#include <cstddef>
 #include <cstdint>
 #include <new>
 
+#include "recorder/sites/known_frames.hpp"
 #include "recorder/sites/memo_table.hpp"
 #include "recorder/sites/memory_reading.hpp"
 #include "recorder/sites/python_stack.hpp"
-#include "recorder/sites/words_hash.hpp"
 
 namespace streamsan::recorder::call_sites {
 
-/// Stacks of one thread and their sites. A code object is read only after all frames were found as they were: frames
-/// that are still being made, or are no function's, have none.
+/// Stacks of one thread and their sites. A program does the same things in the same order again and again: the stack
+/// that followed the latest one the last time is compared first, then those whose innermost frames are at the same
+/// instructions. Every frame is compared whole, each time: that a stack was expected proves nothing.
 class PythonMemo {
 public:
     static constexpr std::uint32_t no_site = 0xffffffff;
     static constexpr unsigned frames_at_most = 24;
 
-    [[nodiscard]] std::uint32_t find(const PythonLayout& layout, std::uint64_t innermost,
-                                     std::uint32_t label) const noexcept {
+    PythonMemo() = default;
+    PythonMemo(const PythonMemo&) = delete;
+    PythonMemo& operator=(const PythonMemo&) = delete;
+
+    [[nodiscard, gnu::always_inline]] std::uint32_t find(const PythonLayout& layout, std::uint64_t innermost,
+                                                         std::uint32_t label) noexcept {
+        const Stack& expected = *latest_->follower;
+        if (expected.label != label || !is_here(layout, expected, innermost)) [[unlikely]]
+            return find_any(layout, innermost, label);
+        latest_ = &expected;
+        return expected.site;
+    }
+
+    /// The frames of a stack, innermost first, at most `frames_at_most`.
+    void remember(const PythonLayout& layout, const PythonFrame* frames, unsigned count, std::uint32_t label,
+                  std::uint32_t site) noexcept {
+        if (count == 0 || count > frames_at_most) return;
+        if (!table_.has_room(sizeof(Stack)) || !frames_.has_room(count)) clear();
+        const bool whole = load<std::uint64_t>(frames[count - 1].address + layout.frame_previous) == 0;
+        const KnownFrame* known = whole ? KnownFrames::end() : KnownFrames::more();
+        bool has_shapes = false;
+        for (unsigned index = count; index-- > 0;) {
+            known = frames_.known(layout, frames[index], known);
+            has_shapes |= known->has_shape;
+        }
+        follow(*new (table_.add(key_of(layout, frames[0].address, label), sizeof(Stack)))
+                   Stack{known, &nothing_, label, site, has_shapes});
+    }
+
+    void clear() noexcept {
+        table_.clear();
+        frames_.clear();
+        nothing_.follower = &nothing_;
+        latest_ = &nothing_;
+    }
+
+private:
+    struct Stack {
+        const KnownFrame* innermost;
+        mutable const Stack* follower;  ///< the one that came after it the last time
+        std::uint32_t label;
+        std::uint32_t site;
+        bool has_shapes;  ///< some of its frames do
+    };
+
+    [[gnu::always_inline]] static bool is_here(const PythonLayout& layout, const Stack& stack,
+                                               std::uint64_t frame) noexcept {
+        const KnownFrame* known = stack.innermost;
+        do {
+            if (!known->is_at(layout, frame)) return false;
+            frame = load<std::uint64_t>(frame + layout.frame_previous);
+            known = known->outer;
+        } while (known->address != 0);
+        if ((frame == 0) != (known == KnownFrames::end())) return false;
+        return !stack.has_shapes || KnownFrames::shapes_are_same(layout, stack.innermost);
+    }
+
+    [[gnu::hot, gnu::noinline]] std::uint32_t find_any(const PythonLayout& layout, std::uint64_t innermost,
+                                                       std::uint32_t label) noexcept {
         const MemoTable::Key key = key_of(layout, innermost, label);
         for (std::uint32_t candidates = table_.candidates(key); candidates != 0; candidates &= candidates - 1) {
-            const auto& known = table_.record<Known>(key, candidates);
-            if (known.label != label) continue;
-            std::array<std::uint64_t, frames_at_most> codes;
-            Places places;
-            std::uint64_t frame = innermost;
-            unsigned index = 0;
-            for (; index < known.count && frame != 0; ++index) {
-                const auto code_word = load<std::uint64_t>(frame + layout.frame_code);
-                places.add(frame, code_word, load<std::uint64_t>(frame + layout.frame_instruction));
-                const std::uint64_t code = code_word & layout.code_mask;
-                codes[index] = code;
-                // Code objects lie scattered: all are asked for before the first is looked at.
-                if ((known.functions >> index & 1) != 0) {
-                    __builtin_prefetch(reinterpret_cast<const void*>(code + layout.code_file));
-                    __builtin_prefetch(reinterpret_cast<const void*>(code + layout.code_first_line));
-                }
-                frame = load<std::uint64_t>(frame + layout.frame_previous);
-            }
-            if (index != known.count || places.value() != known.frames || (frame == 0) != known.whole) continue;
-            std::uint64_t identities = 1;
-            for (std::uint32_t functions = known.functions; functions != 0; functions &= functions - 1)
-                identities = WordsHash::longer(identities, code_identity(layout, codes[std::countr_zero(functions)]));
-            if (identities == known.identities) return known.site;
+            const auto& stack = table_.record<Stack>(key, candidates);
+            if (stack.label != label || !is_here(layout, stack, innermost)) continue;
+            follow(stack);
+            return stack.site;
         }
         return no_site;
     }
 
-    /// `whole`: there are no frames beyond these.
-    void remember(const PythonLayout& layout, const PythonFrame* frames, unsigned count, std::uint32_t label,
-                  std::uint32_t site) noexcept {
-        if (count == 0 || count > frames_at_most) return;
-        const MemoTable::Key key = key_of(layout, frames[0].address, label);
-        auto& known = *new (table_.add(key, sizeof(Known))) Known;
-        known.label = label;
-        known.site = site;
-        known.count = static_cast<std::uint16_t>(count);
-        known.whole = load<std::uint64_t>(frames[count - 1].address + layout.frame_previous) == 0;
-        known.functions = 0;
-        Places places;
-        known.identities = 1;
-        for (unsigned index = 0; index < count; ++index) {
-            const PythonFrame& frame = frames[index];
-            places.add(frame.address, frame.code_word, frame.instruction_word);
-            if (frame.code == 0) continue;
-            known.functions |= 1U << index;
-            known.identities = WordsHash::longer(known.identities, frame.identity);
-        }
-        known.frames = places.value();
+    void follow(const Stack& stack) noexcept {
+        latest_->follower = &stack;
+        latest_ = &stack;
     }
-
-    void clear() noexcept { table_.clear(); }
-
-private:
-    /// Hashes, not the frames: then a record is one cache line, however deep the stack.
-    struct Known {
-        std::uint64_t frames;      ///< where they lie, and the instructions that they are at
-        std::uint64_t identities;  ///< of their code objects
-        std::uint32_t label;
-        std::uint32_t site;
-        std::uint32_t functions;  ///< which frames are functions', as bits: those have an identity
-        std::uint16_t count;
-        bool whole;  ///< there are no frames beyond these
-    };
-    static_assert(frames_at_most <= 32);
-
-    /// A hash of frames: one chain for each of their words, which stay in registers.
-    class Places {
-    public:
-        void add(std::uint64_t frame, std::uint64_t code_word, std::uint64_t instruction_word) noexcept {
-            frames_ = WordsHash::longer(frames_, frame);
-            codes_ = WordsHash::longer(codes_, code_word);
-            instructions_ = WordsHash::longer(instructions_, instruction_word);
-        }
-        [[nodiscard]] std::uint64_t value() const noexcept {
-            return WordsHash::longer(WordsHash::longer(frames_, codes_), instructions_);
-        }
-
-    private:
-        std::uint64_t frames_ = 1;
-        std::uint64_t codes_ = 2;
-        std::uint64_t instructions_ = 3;
-    };
 
     /// By the innermost frames' places: what a program does in a loop differs there.
     static MemoTable::Key key_of(const PythonLayout& layout, std::uint64_t frame, std::uint32_t label) noexcept {
@@ -119,6 +104,9 @@ private:
     }
 
     MemoTable table_;
+    KnownFrames frames_;
+    Stack nothing_{KnownFrames::nowhere(), &nothing_, 0, no_site, false};  ///< is never here
+    const Stack* latest_ = &nothing_;
 };
 
 }  // namespace streamsan::recorder::call_sites

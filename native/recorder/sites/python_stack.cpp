@@ -39,7 +39,8 @@ unsigned python_frames(const PythonLayout& layout, std::uint64_t frame, PythonFr
         next.instruction_word = load<std::uint64_t>(frame + layout.frame_instruction);
         next.offset = 0;
         next.code = function_code(layout, next, next.offset);
-        next.identity = next.code != 0 ? code_identity(layout, next.code) : 0;
+        next.version = next.code != 0 ? code_version(layout, next.code) : 0;
+        next.shape = next.code != 0 && next.version == 0 ? code_shape(layout, next.code) : 0;
         if (next.code != 0) --functions;
         frame = load<std::uint64_t>(frame + layout.frame_previous);
     }

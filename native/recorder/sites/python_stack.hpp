@@ -12,18 +12,25 @@ struct PythonFrame {
     std::uint64_t address;           ///< of the frame
     std::uint64_t code_word;         ///< the frame's reference to its code, as it is there
     std::uint64_t instruction_word;  ///< and its place in the code
-    std::uint64_t code;  ///< address of the code object; 0 for a frame that is no function's, or is still being made
-    std::uint64_t identity;  ///< of the code object, beyond the address: see below
-    std::int64_t offset;     ///< of the instruction, in bytes
+    std::uint64_t code;     ///< address of the code object; 0 for a frame that is no function's, or is still being made
+    std::uint32_t version;  ///< what tells the code object from others that had its address: its version,
+    std::uint64_t shape;    ///< or its shape where it has none: see below
+    std::int64_t offset;    ///< of the instruction, in bytes
 };
 
-/// What tells a code object from one that had its address before. A code object is freed with its function, and a new
-/// one may get its address; no reference is taken, for that needs the GIL, and would keep the program's code alive. So
-/// keys also have the addresses of the line table and of the file name (objects of other sizes, freed and reused in
-/// another order), the first line, and the file name's hash where the interpreter has computed it. Two different codes
-/// agree in all of it only if the same source is compiled anew (then the answer is right), or text of the same shape is
-/// executed under the same name, such as <string>.
-[[gnu::always_inline]] inline std::uint64_t code_identity(const PythonLayout& layout, std::uint64_t code) noexcept {
+/// The number that the interpreter gave a code object when it made it, and gives no other (3.12 and later); 0 where
+/// there is none: older versions, and when four thousand million were made.
+[[gnu::always_inline]] inline std::uint32_t code_version(const PythonLayout& layout, std::uint64_t code) noexcept {
+    return layout.code_version != PythonLayout::absent ? load<std::uint32_t>(code + layout.code_version) : 0;
+}
+
+/// What tells a code object without a number from one that had its address before. A code object is freed with its
+/// function, and a new one may get its address; no reference is taken, for that needs the GIL, and would keep the
+/// program's code alive. So keys also have the addresses of the line table and of the file name (objects of other
+/// sizes, freed and reused in another order), the first line, and the file name's hash where the interpreter has
+/// computed it. Two different codes agree in all of it only if the same source is compiled anew (then the answer is
+/// right), or text of the same shape is executed under the same name, such as <string>.
+inline std::uint64_t code_shape(const PythonLayout& layout, std::uint64_t code) noexcept {
     const auto file = load<std::uint64_t>(code + layout.code_file);
     const auto lines = load<std::uint64_t>(code + layout.code_lines);
     const auto first_line = load<std::uint32_t>(code + layout.code_first_line);

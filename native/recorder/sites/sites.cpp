@@ -186,7 +186,7 @@ STREAMSAN_LAUNCH_PATH std::uint32_t Sites::here(std::uint32_t label) {
         innermost_function = std::min(innermost_function, index);
         words[size++] = frames[index].code;
         words[size++] = static_cast<std::uint64_t>(frames[index].offset);
-        words[size++] = frames[index].identity;
+        words[size++] = frames[index].version != 0 ? frames[index].version : frames[index].shape;
     }
     if (size == 1) return 0;
     const std::uint64_t hash = SiteCache::hash_of(words.data(), size);

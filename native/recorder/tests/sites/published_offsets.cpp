@@ -43,7 +43,8 @@ bool right(const std::vector<std::uint64_t>& words, std::uint32_t version, unsig
     return layout && layout->state_frame == 72 && layout->frame_previous == 8 && layout->frame_code == 0 &&
            layout->frame_instruction == 56 && layout->frame_owner == 74 && layout->code_file == 112 &&
            layout->code_name == 128 && layout->code_lines == 136 && layout->code_first_line == 68 &&
-           layout->code_instructions == 200 && layout->text_kind_bit == kind_bit && layout->code_mask == mask;
+           layout->code_instructions == 200 && layout->code_version == (kind_bit == 2 ? 92 : PythonLayout::absent) &&
+           layout->text_kind_bit == kind_bit && layout->code_mask == mask;
 }
 
 int failures = 0;
@@ -71,6 +72,11 @@ int main() {
     std::vector<std::uint64_t> other = block(v13, 0, {13, 6, 10});
     other[0] ^= 1;
     require(none(other, v13), "another cookie");
+    other = block(v13, 0, {13, 6, 10});
+    other[3 + 3 + 13 + 9 + 6 + 7] = 104;  // the names of variables lie elsewhere
+    const auto unlike = python_layout(v13, reinterpret_cast<std::uint64_t>(other.data()));
+    require(unlike && unlike->code_version == PythonLayout::absent,
+            "numbers in other places than those that are known");
     require(none(block(0x030f00f0, 0, {13, 6, 10}), 0x030f00f0), "a version that is not known");
     require(!python_layout(v13, 0), "no runtime");
     require(!python_layout(0x03080000, 0) && !python_layout(0x02071200, 0) && !python_layout(0, 0), "old versions");

@@ -164,6 +164,13 @@ def recompiled():
         exec(compile(source, "made%d.py" % (index % 11), "exec"), {"check": check})
 
 
+def of_one_shape():
+    """Code objects that get each other's addresses, and differ in nothing but where their lines are."""
+    for index in range(100 if sys.version_info >= (3, 12) else 0):  # older ones do not number their code
+        source = "def f(check):\n" + "\n" * (index % 5) + "  check('of one shape')\nf(check)"
+        exec(compile(source, "<string>", "exec"), {"check": check})
+
+
 def main():
     check("main")
     nested(3)
@@ -198,6 +205,7 @@ def main():
     far_down(200)
     big_column()
     recompiled()
+    of_one_shape()
     asyncio.run(coroutine())
     threads = [threading.Thread(target=nested, args=(depth,)) for depth in range(8)]
     for thread in threads:
