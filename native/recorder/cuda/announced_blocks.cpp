@@ -5,6 +5,7 @@
 
 #include "recorder/cuda/call.hpp"
 #include "recorder/cuda/live_handles.hpp"
+#include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/reused_blocks.hpp"
 
@@ -21,7 +22,7 @@ LiveHandles& handed_out() {
 /// owner.
 std::atomic<bool> forked{false};
 
-std::uint16_t number_of(PoolWord& word) {
+[[gnu::always_inline]] inline std::uint16_t number_of(PoolWord& word) {
     const std::uint32_t known = word.known.load(std::memory_order_relaxed);
     if (known != 0) [[likely]]
         return static_cast<std::uint16_t>(known);
@@ -30,25 +31,37 @@ std::uint16_t number_of(PoolWord& word) {
     return number;
 }
 
-/// An operation of a pool's own: it is no call of the API, though it may be made inside of one.
+/// An operation of a pool's own: it is no call of the API, though it may be made inside of one. A program makes as many
+/// of them as it makes tensors, so nothing is done here but what such an operation needs.
 template <class Then>
-void write(PoolWord& word, OperationKind kind, Detail detail, std::uint64_t stream, const Reference& block,
-           const Then& then) {
-    if (recorder() == nullptr || block.address == 0 || forked.load(std::memory_order_relaxed)) return;
+[[gnu::always_inline]] inline void write(PoolWord& word, OperationKind kind, Detail detail, std::uint64_t stream,
+                                         std::uint64_t address, std::uint64_t size, const Then& then) {
+    Recorder* const all = recorder();
+    if (all == nullptr || address == 0 || forked.load(std::memory_order_relaxed)) return;
     const int error = errno;
     ThreadState& state = this_thread();
     if (state.inside) return;
     const OwnCalls own(state);  // a signal's handler that allocates finds the lane in use
-    const bool wrote = state.runtime_wrote;
-    Call call;
-    call.timed = false;
-    call.entered = recorder()->writer->now();
-    if (Slot* const slot = prepare_returned(state, call, kind, detail, stream, 0, &block, 1); slot != nullptr) {
-        slot->api = number_of(word);
-        then(state, *slot);
-        commit_prepared(state);
+    if (Lane* const lane = all->writer->lane(); lane != nullptr) [[likely]] {
+        const std::uint64_t time = all->writer->now();
+        // Sites and names lie in the file before what refers to them.
+        const std::uint32_t site = all->settings.sites ? all->sites->here(0) : 0;
+        const std::uint16_t name = number_of(word);
+        if (Slot* const slot = lane->reserve(0); slot != nullptr) [[likely]] {
+            slot->time = time;
+            slot->stream = stream;
+            slot->address = address;
+            slot->size = size;
+            slot->site = site;
+            slot->api = name;
+            slot->kind = static_cast<std::uint8_t>(kind);
+            slot->detail = detail.value;
+            slot->flags = outside_main(site);
+            ++state.written;
+            then(state, *slot);
+            lane->commit();
+        }
     }
-    state.runtime_wrote = wrote;
     errno = error;
 }
 
@@ -56,7 +69,7 @@ void write(PoolWord& word, OperationKind kind, Detail detail, std::uint64_t stre
 
 void block_handed_out(PoolWord& word, std::uint64_t address, std::uint64_t size, std::uint64_t stream,
                       std::uint64_t asked) {
-    write(word, OperationKind::ALLOC, MemoryKind::POOL_BLOCK, stream, {address, size, 0},
+    write(word, OperationKind::ALLOC, MemoryKind::POOL_BLOCK, stream, address, size,
           [&](const ThreadState& state, const Slot& slot) {
               if (rotates()) handed_out().add(slot.address, {slot, state.context_slot});
               if (recorder()->poisons) reused_block_begins(word, address, size, asked == 0 ? size : asked);
@@ -64,7 +77,7 @@ void block_handed_out(PoolWord& word, std::uint64_t address, std::uint64_t size,
 }
 
 void block_taken_back(PoolWord& word, std::uint64_t address, std::uint64_t stream) {
-    write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, stream, {address, 0, 0},
+    write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, stream, address, 0,
           [](const ThreadState&, const Slot& slot) {
               if (rotates()) handed_out().remove(slot.address);
               if (recorder()->poisons) reused_block_ends(slot.address);
@@ -72,11 +85,11 @@ void block_taken_back(PoolWord& word, std::uint64_t address, std::uint64_t strea
 }
 
 void block_used_on(PoolWord& word, std::uint64_t address, std::uint64_t stream) {
-    write(word, OperationKind::BLOCK_STREAM, 0, stream, {address, 0, 0}, [](const ThreadState&, const Slot&) {});
+    write(word, OperationKind::BLOCK_STREAM, 0, stream, address, 0, [](const ThreadState&, const Slot&) {});
 }
 
 void block_no_longer_told(PoolWord& word, std::uint64_t address, std::uint64_t size) {
-    write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, 0, {address, size, 0},
+    write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, 0, address, size,
           [size](const ThreadState&, const Slot& slot) {
               if (rotates()) handed_out().remove(slot.address);
               if (recorder()->poisons) reused_blocks_forgotten(slot.address, size);
@@ -84,11 +97,10 @@ void block_no_longer_told(PoolWord& word, std::uint64_t address, std::uint64_t s
 }
 
 void blocks_no_longer_told(PoolWord& word) {
-    write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, 0, {1, UINT64_MAX - 1, 0},
-          [](const ThreadState&, const Slot&) {
-              handed_out().forget();
-              if (recorder()->poisons) reused_blocks_forgotten(0, UINT64_MAX);
-          });
+    write(word, OperationKind::FREE, FreeClass::POOL_BLOCK, 0, 1, UINT64_MAX - 1, [](const ThreadState&, const Slot&) {
+        handed_out().forget();
+        if (recorder()->poisons) reused_blocks_forgotten(0, UINT64_MAX);
+    });
 }
 
 void restate_blocks(Lane& lane) {

@@ -19,7 +19,7 @@ inline bool inside_main() { return phase.load(std::memory_order_relaxed) == Phas
 
 /// The flag of an operation outside main, 0 inside: of one from this call site (0: of none). A thread that runs exit
 /// handlers is outside; others go on meanwhile.
-inline std::uint8_t outside_main(std::uint32_t site) {
+[[gnu::always_inline]] inline std::uint8_t outside_main(std::uint32_t site) {
     const Sites* const sites = recorder()->sites.get();
     const bool inside = inside_main() && (sites == nullptr || !sites->is_after_main(site));
     return inside ? 0 : static_cast<std::uint8_t>(SlotFlag::OUTSIDE);

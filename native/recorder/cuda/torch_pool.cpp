@@ -96,7 +96,9 @@ thread_local std::uint64_t kept_block = 0;
 bool is_teller(std::int8_t device, std::uint32_t number) {
     if (device < 0 || static_cast<std::size_t>(device) >= most_devices) return false;
     auto& of = teller[static_cast<std::size_t>(device)];
-    std::uint32_t nobody = 0;
+    std::uint32_t nobody = of.load(std::memory_order_relaxed);
+    if (nobody != 0) [[likely]]
+        return nobody == number;
     return of.compare_exchange_strong(nobody, number, std::memory_order_relaxed) || nobody == number;
 }
 
@@ -116,13 +118,11 @@ Telling telling_of(const TraceEntry& entry) {
                                                : pools.freed(entry.pool(), captured);
 }
 
-/// Under the allocator's lock, perhaps without the interpreter's: it must ask neither for anything.
-void hear(const TraceEntry& entry, std::uint32_t number) {
+/// A block was allocated, or is given back.
+[[gnu::noinline]] void hear_of_block(const TraceEntry& entry, std::uint32_t number) {
     const auto action = entry.action();
     if (!torch_blocks_are_told() || !is_teller(entry.device(), number)) return;
-    heard.store(true, std::memory_order_relaxed);
-    if (action == TraceEntry::free_completed) kept_block = 0;
-    if (action != TraceEntry::alloc && action != TraceEntry::free_requested) return;
+    if (!heard.load(std::memory_order_relaxed)) heard.store(true, std::memory_order_relaxed);
     kept_block = 0;
     const bool tells = tells_pool.load(std::memory_order_relaxed);
     if (!tells && capture_ends_torch_blocks()) return;
@@ -138,6 +138,16 @@ void hear(const TraceEntry& entry, std::uint32_t number) {
     else if (action == TraceEntry::free_requested) torch_block_freed(entry.address());
     else torch_block_allocated(entry.address(), entry.size(), stream_of(entry));
     if (telling == Telling::block && action == TraceEntry::free_requested) kept_block = entry.address();
+}
+
+/// Under the allocator's lock, perhaps without the interpreter's: it must ask neither for anything.
+void hear(const TraceEntry& entry, std::uint32_t number) {
+    switch (entry.action()) {
+        case TraceEntry::alloc:
+        case TraceEntry::free_requested: hear_of_block(entry, number); break;
+        case TraceEntry::free_completed: kept_block = 0; break;
+        default: break;
+    }
 }
 
 template <class Value>

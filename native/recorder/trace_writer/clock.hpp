@@ -26,7 +26,7 @@ public:
     static void adjust();
 
     /// Nanoseconds of CLOCK_MONOTONIC, never less than it was on this thread.
-    static std::uint64_t now() noexcept {
+    [[gnu::always_inline]] static std::uint64_t now() noexcept {
 #if defined(__x86_64__)
         if (const Rate* const rate = rate_.load(std::memory_order_acquire); rate != nullptr) [[likely]] {
             const std::uint64_t ticks = __rdtsc() - rate->ticks;

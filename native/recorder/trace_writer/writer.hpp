@@ -170,7 +170,7 @@ public:
     Writer& operator=(const Writer&) = delete;
 
     /// Of the calling thread, made at its first call; null when stopped.
-    Lane* lane() {
+    [[gnu::always_inline]] Lane* lane() {
         const ThreadLane& known = lane_of_this_thread;
         if (known.serial == serial_ && known.lane->writes()) [[likely]]
             return known.lane;
@@ -184,7 +184,7 @@ public:
     /// The latest number that was given out, to whomever: a point between operations, at no cost of one.
     [[nodiscard]] std::uint64_t latest_sequence() const;
     /// Nanoseconds since clock_origin (clock.hpp). A clock that was set back between the processes of a run gives 0.
-    [[nodiscard]] std::uint64_t now() const {
+    [[nodiscard, gnu::always_inline]] std::uint64_t now() const {
         const std::uint64_t since = Clock::now() - origin_;
         return since >> 63 == 0 ? since : 0;
     }
