@@ -10,7 +10,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from elftools.elf.elffile import ELFFile
 
 from expectations import Expectations
 from fake_device import FakeDevice, Ran
-from host_compiler import COMPILER
+from torch_beside import FAKE_RUNTIME, Beside
 from torch_libraries import VERSIONS, cached
 
 PROGRAM = """\
@@ -99,19 +98,6 @@ for _ in range(2):
 runtime.cudaDeviceSynchronize()
 """
 """With what its graph has nothing is wrong."""
-STUBS = """\
-#include <stddef.h>
-#include <string.h>
-int cudaGetDevice(int* device) { *device = 0; return 0; }
-int cudaGetDeviceCount(int* count) { *count = 1; return 0; }
-int cudaMemGetInfo(size_t* unused, size_t* all) { *unused = *all = (size_t)1 << 34; return 0; }
-int cudaStreamIsCapturing(void* stream, int* status) { (void)stream; *status = 0; return 0; }
-int cudaStreamGetCaptureInfo(void* stream, int* status, ...) { (void)stream; *status = 0; return 0; }
-int cudaThreadExchangeStreamCaptureMode(int* mode) { (void)mode; return 0; }
-int cudaGetDeviceProperties(void* into, int device) { (void)device; memset(into, 0, 1000); return 0; }
-int cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { *least = 0; *greatest = -5; return 0; }
-"""
-FAKE_RUNTIME = "libcudart.so.13"
 
 
 def installed() -> Path | None:
@@ -125,57 +111,12 @@ def installed() -> Path | None:
     return found if found.exists() else None
 
 
-def names_in(library: Path, defined: bool) -> set[str]:
-    """Return the runtime's functions that a library has, or that it needs."""
-    with library.open("rb") as file:
-        table = ELFFile(file).get_section_by_name(".dynsym")
-        return {
-            symbol.name
-            for symbol in table.iter_symbols()
-            if symbol.name.startswith("cuda") and (symbol["st_shndx"] != "SHN_UNDEF") == defined
-        }
-
-
-def runtime_of(library: Path) -> str:
-    """Return the name of the runtime's library that a library needs."""
-    with library.open("rb") as file:
-        needed = [tag.needed for tag in ELFFile(file).get_section_by_name(".dynamic").iter_tags("DT_NEEDED")]
-    return next(name for name in needed if name.startswith("libcudart.so."))
-
-
-@dataclass(frozen=True)
-class Beside:
-    """A build of PyTorch's library, and what it needs to be loaded on the fake device."""
-
-    device: FakeDevice
-    library: Path
-    folder: Path
-
-    def __post_init__(self) -> None:
-        assert COMPILER is not None
-        lacking = names_in(self.library, False) - names_in(self.device.folder / "lib64" / FAKE_RUNTIME, True)
-        others = [f"int {name}(void) {{ return 801; }}\n" for name in sorted(lacking) if f" {name}(" not in STUBS]
-        command = [COMPILER, "-shared", "-fPIC", "-x", "c", "-"]
-        stubs = [*command, "-o", self.stubs]
-        subprocess.run(stubs, input=STUBS + "".join(others), text=True, check=True)
-        runtime = runtime_of(self.library)
-        if runtime != FAKE_RUNTIME:  # the functions are those of the fake one
-            named = [*command, "-o", self.folder / runtime, f"-Wl,-soname,{runtime}"]
-            subprocess.run(named, input="", text=True, check=True)
-
-    @property
-    def stubs(self) -> Path:
-        """A library with the runtime's functions that the fake device lacks."""
-        return self.folder / "libstubs.so"
-
-    def run(self, folder: Path, what: str, library: Path | None = None) -> Ran:
-        """Record the program; `library`: the same build, less its names."""
-        program = folder / "uses_torch_library.py"
-        program.write_text(PROGRAM)
-        libraries = f"{self.device.folder / 'lib64'}:{self.folder}:{self.library.parent}"
-        environment = {"LD_LIBRARY_PATH": libraries, "LD_PRELOAD": str(self.stubs)}
-        command = [sys.executable, str(program), str(library or self.library), str(self.library), FAKE_RUNTIME, what]
-        return self.device.run(folder, command, environment=environment)
+def run(beside: Beside, folder: Path, what: str, library: Path | None = None) -> Ran:
+    """Record the program; `library`: the same build, less its names."""
+    program = folder / "uses_torch_library.py"
+    program.write_text(PROGRAM)
+    command = [sys.executable, str(program), str(library or beside.library), str(beside.library), FAKE_RUNTIME, what]
+    return beside.device.run(folder, command, environment=beside.environment)
 
 
 @pytest.fixture(
@@ -207,7 +148,7 @@ def tells_pools(beside: Beside) -> bool:
 
 @pytest.mark.parametrize("what", ["wrong", "right"])
 def test_blocks_of_the_real_allocator(beside: Beside, tmp_path: Path, what: str) -> None:
-    ran = beside.run(tmp_path, what)
+    ran = run(beside, tmp_path, what)
     assert ran.status == 0, ran.errors
     assert ran.loud == (Expectations.of(PROGRAM).loud if what == "wrong" else set()), ran.report["findings"]
     assert ("PyTorch" in ran.errors) == (not tells_pools(beside)), ran.errors
@@ -218,7 +159,7 @@ def test_blocks_of_the_real_allocator(beside: Beside, tmp_path: Path, what: str)
 def test_a_stripped_build_of_it(beside: Beside, tmp_path: Path) -> None:
     stripped = tmp_path / "libc10_cuda.so"
     subprocess.run(["strip", "--strip-all", "-o", stripped, beside.library], check=True)
-    ran = beside.run(tmp_path, "wrong", stripped)
+    ran = run(beside, tmp_path, "wrong", stripped)
     assert ran.status == 0, ran.errors
     assert ran.loud == Expectations.of(PROGRAM).loud, ran.report["findings"]
     assert "recorded without their streams" in ran.errors
