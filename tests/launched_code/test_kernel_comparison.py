@@ -13,7 +13,7 @@ from launched_traces import SIZE, Recorded, cubin
 from streamsan.launched_code.image_folder import image_folder
 from streamsan.launched_code.kernel_readings import read_kernels
 from streamsan.launched_code.reference_patches import kernel_of
-from streamsan.launched_code.remembered_kernels import RememberedKernels, users_folder
+from streamsan.launched_code.remembered_kernels import RememberedKernels, kernels_folder
 from streamsan.machine_code.disassembler import disassemblers
 from streamsan.trace import Reference, family
 from streamsan.trace.rows import Rows
@@ -49,7 +49,7 @@ class Seen(Recorded):
         trace = family.read(path)
         kernels = map(kernel_of, list(trace.launch_shapes)[1:])
         folder = image_folder(path, trace.metadata)
-        return compared(trace, read_kernels(kernels, folder, RememberedKernels(users_folder()), None), shapes)
+        return compared(trace, read_kernels(kernels, folder, RememberedKernels(kernels_folder()), None), shapes)
 
 
 def adds(r: Recorded) -> int:

@@ -12,7 +12,7 @@ from launched_traces import Recorded, cubin
 
 from streamsan.kernels.uses import Use
 from streamsan.launched_code import kernel_readings, remembered_kernels
-from streamsan.launched_code.remembered_kernels import ReadKernel, RememberedKernels, read_kernel, users_folder
+from streamsan.launched_code.remembered_kernels import ReadKernel, RememberedKernels, kernels_folder, read_kernel
 from streamsan.machine_code.cubin import KernelLayout, Parameter
 from streamsan.machine_code.disassembler import Instruction, NoDisassemblerError, disassemblers
 from streamsan.machine_code.kernel_accesses import KernelAccesses
@@ -140,12 +140,12 @@ def test_files_do_not_grow_in_number_without_end(cache: Path, monkeypatch: pytes
     assert RememberedKernels(cache).of_image(bytes([39])) == KERNELS
 
 
-def test_the_users_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kernels_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert users_folder() == Path("/somewhere/streamsan/kernels")
+    assert kernels_folder() == Path("/somewhere/streamsan/kernels")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # to be ignored
     monkeypatch.setenv("HOME", "/home/me")
-    assert users_folder() == Path("/home/me/.cache/streamsan/kernels")
+    assert kernels_folder() == Path("/home/me/.cache/streamsan/kernels")
 
 
 @pytest.mark.skipif(not disassemblers(), reason="no nvdisasm")

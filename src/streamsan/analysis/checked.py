@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from streamsan.cuda_syntax.files_seen import FilesSeen
 from streamsan.findings.finding import Finding, Place
 from streamsan.findings.reading_gaps import Unread, real_path
 from streamsan.findings.same_findings import merge
@@ -49,6 +50,8 @@ class Checked:
     """of a program of several sources: all of them"""
     executed: frozenset[Place] = frozenset()
     """of such a program: the places of its operations, for another one may have some of the sources, too"""
+    seen: FilesSeen = field(default_factory=FilesSeen, compare=False)
+    """of a source: what of the file system the result depends on"""
 
 
 def files_of(results: Sequence[Checked]) -> int:

@@ -48,7 +48,7 @@ class DeviceWords:
                 text = Path(file).read_text(encoding="utf-8", errors="replace") if size else ""
             except OSError:
                 return True, ()
-            if any(platform.source_word.search(text) for platform in (CUDA, OPENCL)):
+            if any(platform.has_word(text) for platform in (CUDA, OPENCL)):
                 self._known[file] = True, ()
             else:
                 self._known[file] = False, tuple(_INCLUDE.findall(text))

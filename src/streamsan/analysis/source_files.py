@@ -14,6 +14,7 @@ from streamsan.analysis.checked import Checked, UnreadableError, reason_of
 from streamsan.analysis.source_roots import SourceRoots
 from streamsan.analysis.worlds import CheckedWorld, merge_worlds, once_per_reason
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
+from streamsan.cuda_syntax.files_seen import FilesSeen
 from streamsan.evidence.proofs import ALL, Proofs
 from streamsan.findings.finding import Finding, Location, Place, Severity
 from streamsan.findings.reading_gaps import Unread
@@ -108,6 +109,7 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Tr
     files: dict[str, str] = {}
     foreign: set[str] = set()
     own: set[str] = set()
+    seen = FilesSeen()
     paths = options.program_of(path)
     for number, program in enumerate(options.compiled(paths)):
         try:
@@ -126,6 +128,7 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Tr
             unread.setdefault((finding.location.place, finding.message), finding)
         gaps.append(_not_read(path, reading))
         files.update(reading.files)
+        seen.add(reading.seen)
         foreign |= reading.foreign
         own |= reading.files.keys() - reading.foreign
     # A header that is the user's in one configuration is so in all.
@@ -135,7 +138,7 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Tr
         merged = [each.weakened(Severity.NOTE) if RULES[each.code].finds_needless else each for each in merged]
     every = sorted([*merged, *unread.values()], key=lambda finding: finding.order)
     findings = once_per_reason(finding for finding in every if finding.location.file not in foreign)
-    checked = Checked(path, tuple(findings), len(places), files, unread=Unread.merged(gaps))
+    checked = Checked(path, tuple(findings), len(places), files, unread=Unread.merged(gaps), seen=seen)
     if len(paths) > 1:
         checked = replace(checked, program=paths, executed=frozenset(places))
     return checked, found

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from streamsan.checking.macros import in_order
+from streamsan.checking.remembered.results import remembered_results
 from streamsan.checking.request import Request
 from streamsan.checking.source_programs import in_programs
 from streamsan.cli.checking import available_cores, check_all
@@ -115,6 +116,14 @@ _FILE = click.Path(path_type=str)
     metavar="N",
     help="Check up to N inputs at a time, each in a process of its own; without it as many as there are cores.",
 )
+@click.option("--no-cache", is_flag=True, help="Read every source, also one that has not changed since it was checked.")
+@click.option(
+    "--cache-dir",
+    default="",
+    type=_FILE,
+    metavar="FOLDER",
+    help="Remember results here; without it in the user's cache folder (XDG_CACHE_HOME, ~/.cache).",
+)
 @report_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option(
@@ -143,6 +152,8 @@ def check(
     stdin_name: str,
     report_file: str,
     jobs: int | None,
+    no_cache: bool,
+    cache_dir: str,
     reporting: ReportOptions,
     exit_zero: bool,
     diff: bool,
@@ -204,7 +215,8 @@ def check(
             return 2 if unreadable or edited.unreadable else 1 if edited.left and not exit_zero else 0
     # Edits are sought in the traces that findings come from, which stay in the processes that read them.
     processes = 1 if diff else jobs or available_cores()
-    results, failed, problems = check_all(inputs, options, reporting.proofs, processes)
+    remembered = None if no_cache or diff else remembered_results(cache_dir, options, reporting.proofs)
+    results, failed, problems = check_all(inputs, options, reporting.proofs, processes, remembered)
     unreadable += failed
     if diff:
         with seeking() as tell:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from streamsan.analysis.checked import Checked
 from streamsan.analysis.source_files import SourceOptions
@@ -18,6 +19,9 @@ from streamsan.evidence.proofs import Proofs
 from streamsan.report import Problem
 from streamsan.report.printable import printable
 
+if TYPE_CHECKING:
+    from streamsan.checking.remembered.results import RememberedResults
+
 
 def available_cores() -> int:
     """Return how many cores this process may use: a container or a batch system may leave it few of the machine's."""
@@ -25,11 +29,15 @@ def available_cores() -> int:
 
 
 def check_all(
-    inputs: Sequence[Input], options: SourceOptions, proofs: Proofs, jobs: int = 1
+    inputs: Sequence[Input],
+    options: SourceOptions,
+    proofs: Proofs,
+    jobs: int = 1,
+    remembered: RememberedResults | None = None,
 ) -> tuple[list[Checked], list[Problem], list[Problem]]:
     """Check the inputs, in up to `jobs` processes. Returns the results, what could not be read, what limits them."""
     with _progress() as watch:
-        return every_input.check_all(inputs, options, watch, proofs, jobs)
+        return every_input.check_all(inputs, options, watch, proofs, jobs, remembered)
 
 
 @contextmanager

@@ -36,7 +36,8 @@ class ReportOptions(Reporting):
         """What witnesses and fixes are sought: of the findings that the format has."""
         if has_hidden_notes(self.form):
             return Proofs(fixes=self.fixes)
-        return Proofs(self._shows_graded, self.fixes)
+        choice = f"shown: {sorted(self.shown_notes)}, {sorted(self.severities.items())}"
+        return Proofs(self._shows_graded, self.fixes, choice)
 
     def _shows_graded(self, finding: Finding) -> bool:
         return self.shows(graded(finding, self.severities))

@@ -132,6 +132,7 @@ def _merged(units: Sequence[Unit]) -> Reading:
     foreign: set[str] = set()
     for unit in units:
         reading.files.update(unit.files)
+        reading.seen.add(unit.seen)
         own |= unit.files.keys() - unit.foreign
         foreign |= unit.foreign
     reading.foreign = frozenset(foreign - own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from streamsan.cuda_syntax.files_seen import FilesSeen
 from streamsan.cuda_syntax.tree import Problem, Span
 from streamsan.findings.reading_gaps import NotReached
 from streamsan.trace.trace import Trace
@@ -47,3 +48,5 @@ class Reading:
     """calls of CUDA in host code that some path came to; none of a system's headers"""
     missed: dict[Span, NotReached] = field(default_factory=dict)
     """those that no path came to; branches of failures are left out on purpose, and do not count"""
+    seen: FilesSeen = field(default_factory=FilesSeen)
+    """what of the file system the reading depends on"""

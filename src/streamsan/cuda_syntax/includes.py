@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
+from streamsan.cuda_syntax.files_seen import FilesSeen
 
 _VENDOR = re.compile(
     r"(?:cuda\w*|cublas\w*|cufft\w*|curand\w*|cusparse\w*|cusolver\w*|cudnn\w*|nccl\w*|nvToolsExt\w*|nvrtc|nvml"
@@ -38,7 +39,9 @@ class Resolved:
 class IncludeSearch:
     """Finds what `#include` names, in the order in which a compiler searches."""
 
-    def __init__(self, options: CompilerOptions) -> None:
+    def __init__(self, options: CompilerOptions, seen: FilesSeen | None = None) -> None:
+        """`seen` notes which files were looked for."""
+        self._seen = seen or FilesSeen()
         # A folder that is both is a system's, as compilers have it.
         own = [folder for folder in options.include_dirs if folder not in options.system_dirs]
         self._quoted = [(folder, False) for folder in options.quote_dirs]
@@ -58,7 +61,7 @@ class IncludeSearch:
         for folder, is_system in [*here, *self._quoted, *self._named] if quoted else [*self._named, *here]:
             try:
                 candidate = folder / name
-                if not candidate.is_file():
+                if not self._seen.is_file(str(candidate)):
                     continue
             except (OSError, ValueError):  # a name too long, or with characters no file can have
                 continue
@@ -72,5 +75,5 @@ class IncludeSearch:
         """Tell whether a folder is that of a toolkit or of the system: what stands there is known without reading."""
         if folder not in self._unread:
             standard = _STANDARD.fullmatch(str(folder)) is not None
-            self._unread[folder] = standard or all((folder / name).is_file() for name in _TOOLKIT)
+            self._unread[folder] = standard or all(self._seen.is_file(str(folder / name)) for name in _TOOLKIT)
         return self._unread[folder]

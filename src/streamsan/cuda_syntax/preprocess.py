@@ -10,6 +10,7 @@ from typing import Final
 
 from streamsan.cuda_syntax.compiler_options import COMMAND_LINE, CompilerOptions
 from streamsan.cuda_syntax.condition import ConditionError, Definition, evaluate, expand, tokens
+from streamsan.cuda_syntax.files_seen import FilesSeen
 from streamsan.cuda_syntax.inactive_text import Conditional, InactiveText, opened
 from streamsan.cuda_syntax.includes import IncludeSearch
 from streamsan.cuda_syntax.source_code import SourceFile, read_source
@@ -102,7 +103,8 @@ class Preprocessor:
 
     def __init__(self, options: CompilerOptions, contents: Mapping[str, bytes] | None = None) -> None:
         self.options = options
-        self.search = IncludeSearch(options)
+        self.seen = FilesSeen()
+        self.search = IncludeSearch(options, self.seen)
         self.contents = contents or {}
         """real path -> what to take a file for, in place of what is in it"""
         absent = options.undefined
@@ -131,7 +133,7 @@ class Preprocessor:
 
         Raises OSError if the file itself cannot be read.
         """
-        source, complaints = read_source(path, self.contents)
+        source, complaints = read_source(path, self.contents, self.seen)
         self._read.add(_identity(path))
         for complaint in complaints:
             self.problems.append(Problem(Span(source.name, 1, 1, 1, 1), complaint))
@@ -159,7 +161,7 @@ class Preprocessor:
         if identity in self._read or depth > _MAX_INCLUDE_DEPTH or len(self._read) >= MAX_FILES:
             return None
         self._read.add(identity)
-        source, complaints = read_source(path, self.contents)
+        source, complaints = read_source(path, self.contents, self.seen)
         for complaint in complaints:
             self.problems.append(Problem(Span(source.name, 1, 1, 1, 1), complaint))
         return self.process(source, path.parent, depth, foreign)
@@ -360,6 +362,7 @@ class _FilePass:
             read = self.owner.include(found.path, self.depth + 1, found.foreign)
         except OSError as error:
             reason = error.strerror or "cannot be read"
+            self.owner.seen.changing = True
             self.owner.missing_includes.append(Problem(self.source.span(start, end), f"{name}: {reason}"))
             return
         if read is not None:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from tree_sitter import Node
 
+from streamsan.cuda_syntax.files_seen import FilesSeen
 from streamsan.cuda_syntax.tree import Span
 
 LARGEST_SOURCE = 64 << 20
@@ -69,16 +70,24 @@ def clean(text: str, complaints: list[str]) -> str:
     return text
 
 
-def read_source(path: Path, contents: Mapping[str, bytes] = MappingProxyType({})) -> tuple[SourceFile, list[str]]:
-    """Reads a file, or takes what `contents` says is in it, by its real path. Raises OSError if it cannot be read."""
+def read_source(
+    path: Path, contents: Mapping[str, bytes] = MappingProxyType({}), seen: FilesSeen | None = None
+) -> tuple[SourceFile, list[str]]:
+    """Reads a file, or takes what `contents` says is in it, by its real path, and notes in `seen` what was in it.
+
+    Raises OSError if it cannot be read.
+    """
     given = contents.get(os.path.realpath(path)) if contents else None
-    text, complaints = decode(_content(path) if given is None else given)
+    data = content_of(path) if given is None else given
+    if seen is not None:
+        seen.read(str(path), data)
+    text, complaints = decode(data)
     return SourceFile(str(path), text), complaints
 
 
-def _content(path: Path) -> bytes:
+def content_of(path: str | Path) -> bytes:
     """Return the bytes of a regular file. An include may name a pipe or a device: nothing is waited for, and of files
-    without a size (those of /proc) nothing is read."""
+    without a size (those of /proc) nothing is read. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from streamsan.cuda_syntax.files_seen import FilesSeen
 from streamsan.cuda_syntax.inactive_text import InactiveText
 
 
@@ -550,6 +551,8 @@ class Unit:
     """invocations of macros outside functions that were replaced: whether what came of them holds a word of CUDA"""
     unread_macros: list[Problem] = field(default_factory=list)
     """invocations outside functions that hold a word of CUDA, and could not be replaced, or followed then"""
+    seen: FilesSeen = field(default_factory=FilesSeen)
+    """what of the file system all this depends on"""
     _bodies: dict[str, list[Function]] | None = None
 
     def functions_with_bodies(self) -> dict[str, list[Function]]:

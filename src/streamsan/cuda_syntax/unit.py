@@ -69,6 +69,7 @@ def _unit(preprocessor: Preprocessor, main: PreprocessedFile) -> Unit:
         preprocessor.problems,
         preprocessor.files,
         foreign=frozenset(preprocessor.foreign),
+        seen=preprocessor.seen,
     )
     shared = Shared(unit, set(), preprocessor.texts, preprocessor.history, 0)
     found = _file(main, shared)

@@ -20,6 +20,14 @@ class Proofs:
     """tells whether somebody will see a finding's proofs"""
     fixes: bool = True
     """whether edits are tried"""
+    choice: str = ""
+    """`wanted` in words, the same for the same choice; "": nobody knows of two that they choose alike"""
+
+    @property
+    def words(self) -> str | None:
+        """What is sought, in words; None where there are none."""
+        choice = "all" if self.wanted is _each else self.choice
+        return f"{choice}, {'with' if self.fixes else 'without'} fixes" if choice else None
 
 
 ALL = Proofs()

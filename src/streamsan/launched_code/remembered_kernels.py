@@ -20,7 +20,7 @@ from streamsan.kernels.uses import Use
 from streamsan.machine_code.kernel_accesses import KernelAccesses, kernel_accesses
 from streamsan.machine_code.kernel_code import KernelCode
 from streamsan.model.opencl.work_items import ByteRange, WorkItems
-from streamsan.trace.private_file import make_private_file
+from streamsan.trace.cache_folder import users_folder, write_whole
 from streamsan.vocabulary import AccessMode, SlotFlag
 from streamsan.vocabulary.version import VERSION
 
@@ -84,25 +84,16 @@ class RememberedKernels:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             _make_room(path.parent)
             text = json.dumps(_packed({**self.of_image(content), **found}), separators=(",", ":"))
-            temporary = path.with_name(f"{path.name}.{os.urandom(4).hex()}")
-            try:
-                with open(make_private_file(temporary), "w", encoding="utf-8") as file:
-                    file.write(text)
-                os.replace(temporary, path)
-            finally:
-                temporary.unlink(missing_ok=True)
+            write_whole(path, text.encode())
 
     def _path(self, content: bytes) -> Path | None:
         return self._folder and self._folder / f"{hashlib.sha256(content).hexdigest()}.json"
 
 
-def users_folder() -> Path | None:
-    """Return where this user's programs keep what they can make again; None where that is not known."""
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    with suppress(RuntimeError):
-        base = Path(named) if os.path.isabs(named) else Path.home() / ".cache"
-        return base / "streamsan" / "kernels"
-    return None
+def kernels_folder() -> Path | None:
+    """Return where what is known of kernels is remembered for this user; None where that is not known."""
+    folder = users_folder()
+    return folder and folder / "kernels"
 
 
 def _make_room(folder: Path) -> None:

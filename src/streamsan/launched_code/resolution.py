@@ -12,7 +12,7 @@ from streamsan.launched_code.image_folder import image_folder
 from streamsan.launched_code.kernel_readings import KernelReadings, Progress, read_kernels
 from streamsan.launched_code.patched_slots import PatchedSlots
 from streamsan.launched_code.reference_patches import kernel_of, patch_table, shape_patches
-from streamsan.launched_code.remembered_kernels import RememberedKernels, users_folder
+from streamsan.launched_code.remembered_kernels import RememberedKernels, kernels_folder
 from streamsan.trace import Trace
 from streamsan.trace.launch_shapes import LaunchShape
 from streamsan.trace.layout import MOST_CONTINUATIONS
@@ -41,7 +41,7 @@ def resolve_kernels(trace: Trace, path: str, progress: Progress | None = None) -
     shapes = list(trace.launch_shapes)
     folder = image_folder(path, trace.metadata)
     kernels = map(kernel_of, shapes[1:])
-    readings = read_kernels(kernels, folder, RememberedKernels(users_folder()), progress)
+    readings = read_kernels(kernels, folder, RememberedKernels(kernels_folder()), progress)
     patches, variables, left_out = shape_patches(shapes, readings, progress)
     symbols: dict[str, int] = {}
     added = added_slots(patches, variables, symbols)

@@ -17,6 +17,8 @@ from streamsan.effects.waits import Endpoint, Waits
 from streamsan.platforms.platform_facts import FreeFacts, Interface, MemoryFacts, Statuses
 from streamsan.vocabulary import FreeClass, MemoryKind
 
+_WORD = re.compile(r"(?P<start>\\b)?(?P<literal>[\w<:/]+)(?P<rest>.*)")
+"""a word of a source, as the facts have it: whether it begins one there, and what follows its first letters"""
 _NOTHING_KNOWN = MemoryFacts()
 _NOTHING_SAID = FreeFacts()
 NO_HANDLE = -1
@@ -210,10 +212,27 @@ class Platform:
         """Return a text with the low-level interface's functions for the others'; one without a counterpart stays."""
         return self.high_level_word.sub(lambda found: self.low_level_name(found[0]) or found[0], text)
 
+    def has_word(self, source: str) -> bool:
+        """Tell whether a source has a word that has to do with the platform."""
+        return any(
+            literal in source and (pattern is None or pattern.search(source) is not None)
+            for literal, pattern in self._source_words
+        )
+
     @cached_property
-    def source_word(self) -> re.Pattern[str]:
-        """Finds a word in a source that has to do with the platform."""
-        return re.compile("|".join(self._facts["sources"]["words"]))
+    def _source_words(self) -> list[tuple[str, re.Pattern[str] | None]]:
+        """Literals that words begin with, and patterns where a word is more. That they begin a word is asked last:
+
+        to look for a literal first, or for a pattern that begins with one, takes a tenth of the time.
+        """
+        words = (_WORD.fullmatch(word) for word in self._facts["sources"]["words"])
+        found = [(each["start"], each["literal"], each["rest"]) for each in words if each is not None]
+        return [
+            (literal, re.compile(f"{literal}(?<!\\w{literal}){rest}" if start else literal + rest))
+            if start or rest
+            else (literal, None)
+            for start, literal, rest in found
+        ]
 
     @cached_property
     def high_level_word(self) -> re.Pattern[str]:
