@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from streamsan.analysis.source_files import SourceOptions, plain
+from streamsan.analysis.source_options import SourceOptions, plain
 from streamsan.checking.every_input import FEWEST_FOR_PROCESSES, check_all
 from streamsan.checking.folders import Input
 from streamsan.cli import main

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from streamsan.analysis.checked import Checked, UnreadableError, reason_of
-from streamsan.analysis.source_files import SOURCE_SUFFIXES, SourceOptions, analyse_source
-from streamsan.analysis.traces import TRACE_SUFFIX, Progress, analyse_trace
+from streamsan.analysis.source_files import analyse_source
+from streamsan.analysis.source_options import SourceOptions
+from streamsan.analysis.suffixes import PYTHON_PROGRAMS, SOURCE_SUFFIXES, TRACE_SUFFIX
 from streamsan.evidence.proofs import ALL, Proofs
 
-PYTHON_SUFFIXES = frozenset({".py", ".pyw"})
+if TYPE_CHECKING:
+    from streamsan.analysis.traces import Progress
 
 
 def analyse_path(
@@ -28,10 +31,13 @@ def analyse_path(
     _require_file(name)
     suffix = Path(name).suffix.lower()
     if suffix == TRACE_SUFFIX:
+        # Imported late: a source needs no reader of traces.
+        from streamsan.analysis.traces import analyse_trace
+
         return analyse_trace(name, progress, roots=options.roots, proofs=proofs)
     if suffix in SOURCE_SUFFIXES:
         return analyse_source(name, options, proofs)
-    if suffix in PYTHON_SUFFIXES:
+    if suffix in PYTHON_PROGRAMS:
         raise UnreadableError(name, f"a Python program: `streamsan sim {name}` runs and checks it")
     raise UnreadableError(name, f"unknown kind of file: '{suffix}' is neither a CUDA C++ source nor a trace (.sst)")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamsan.analysis.source_files import SourceOptions
+from streamsan.analysis.source_options import SourceOptions
 
 MOST_SOURCES = 64
 """sources of one program; what lies further away is not read with it"""

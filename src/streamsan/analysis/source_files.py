@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from streamsan.analysis.checked import Checked, UnreadableError, reason_of
-from streamsan.analysis.source_roots import SourceRoots
+from streamsan.analysis.source_options import SourceOptions
 from streamsan.analysis.worlds import CheckedWorld, merge_worlds, once_per_reason
-from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.cuda_syntax.files_seen import FilesSeen
 from streamsan.evidence.proofs import ALL, Proofs
 from streamsan.findings.finding import Finding, Location, Place, Severity
@@ -30,60 +28,17 @@ if TYPE_CHECKING:
     from streamsan.cuda_source.world import Reading
     from streamsan.cuda_syntax.tree import Problem, Span
 
-SOURCE_SUFFIXES = frozenset({".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp"})
-HEADER_SUFFIXES = frozenset({".cuh", ".h", ".hpp"})
 LARGEST_SOURCE = 64 << 20
 PROBED = 8192
 """bytes at the start of a file that tell text from binary"""
 
 
-Configurations = Callable[[str], Sequence[CompilerOptions]]
-"""path of a source -> how it is compiled; in several ways where several programs are built of it, never in none"""
-
-
-def plain(path: str) -> Sequence[CompilerOptions]:
-    """Read a source as it stands, without options of a compiler."""
-    return (CompilerOptions(),)
-
-
-@dataclass(frozen=True, slots=True)
-class AllAlike:
-    """Read every source with the same options of a compiler."""
-
-    compiler: CompilerOptions
-
-    def __call__(self, path: str) -> Sequence[CompilerOptions]:
-        """Return how a source is compiled."""
-        return (self.compiler,)
-
-
-@dataclass(frozen=True, slots=True)
-class SourceOptions:
-    """How sources are read, and where those of traces are."""
-
-    configurations: Configurations = plain
-    roots: SourceRoots = field(default_factory=SourceRoots)
-    """where the sources are that traces name"""
-    contents: Mapping[str, bytes] = field(default_factory=dict)
-    """real path -> what to take a file for, in place of what is in it: edits that were not written, standard input"""
-    partners: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """real path of a source -> the other sources of its program"""
-
-    def program_of(self, path: str) -> tuple[str, ...]:
-        """Return the sources of the program that a source stands for: mostly it alone."""
-        return (path, *self.partners.get(os.path.realpath(path), ())) if self.partners else (path,)
-
-    def compiled(self, paths: Sequence[str]) -> Iterator[list[tuple[Path, CompilerOptions]]]:
-        """Yield the ways in which a program's sources are compiled; of a source with fewer ways, its last one again."""
-        ways = [self.configurations(path) for path in paths]
-        for number in range(max(map(len, ways))):
-            yield [(Path(path), way[min(number, len(way) - 1)]) for path, way in zip(paths, ways, strict=True)]
-
-
 def analyse_source(path: str, options: SourceOptions, proofs: Proofs = ALL) -> Checked:
     """Check one source with what it includes: all worlds, merged. Raises UnreadableError."""
     checked, found = _checked_source(path, options)
-    # Imported late: who checks a trace without findings needs none of it.
+    if not any(map(proofs.wanted, checked.findings)):
+        return checked
+    # Imported late: for nothing found nothing is proven.
     from streamsan.evidence.second_pass import prove
 
     return replace(checked, findings=tuple(prove(checked.findings, found, proofs)))

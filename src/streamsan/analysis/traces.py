@@ -26,8 +26,6 @@ from streamsan.trace.trace import PARTIAL
 if TYPE_CHECKING:
     from streamsan.launched_code.resolution import ResolvedKernels
 
-TRACE_SUFFIX = ".sst"
-
 Progress = Callable[[int, int], None]
 """called with the operations analysed so far and their total"""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from streamsan.analysis.checked import Checked
 from streamsan.analysis.inputs import analyse_path
-from streamsan.analysis.source_files import SourceOptions
+from streamsan.analysis.source_options import SourceOptions
 from streamsan.checking.defects import problem_of
 from streamsan.checking.folders import Input
 from streamsan.evidence.proofs import ALL, Proofs

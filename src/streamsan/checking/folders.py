@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from streamsan.analysis.checked import UnreadableError, reason_of
 from streamsan.analysis.device_words import DeviceWords
-from streamsan.analysis.source_files import HEADER_SUFFIXES, SOURCE_SUFFIXES, Configurations, plain
-from streamsan.analysis.traces import TRACE_SUFFIX
+from streamsan.analysis.source_options import Configurations, plain
+from streamsan.analysis.suffixes import HEADER_SUFFIXES, SOURCE_SUFFIXES, TRACE_SUFFIX
 from streamsan.report import Problem
-from streamsan.trace import family
 
 if TYPE_CHECKING:
     from streamsan.checking.ignored import Ignored
@@ -143,7 +142,12 @@ def _left_out(count: int) -> list[Problem]:
 
 def _first_of_run(path: str) -> str:
     """Return the file that stands for all of a run; a path that is no trace of several files stays."""
-    return family.members(path)[0] if Path(path).suffix.lower() == TRACE_SUFFIX else path
+    if Path(path).suffix.lower() != TRACE_SUFFIX:
+        return path
+    # Imported late: a source needs no reader of traces.
+    from streamsan.trace import family
+
+    return family.members(path)[0]
 
 
 def _files(folder: str, ignored: Ignored, problems: list[Problem]) -> Iterator[str]:

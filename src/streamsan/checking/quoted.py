@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from streamsan.analysis.source_files import SOURCE_SUFFIXES
+from streamsan.analysis.suffixes import SOURCE_SUFFIXES
 from streamsan.findings.finding import Finding
 from streamsan.findings.known_lines import text_of
 from streamsan.trace.source_lines import LONGEST_LINE, Lines, SourceLines

@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from streamsan.analysis.source_files import HEADER_SUFFIXES, SOURCE_SUFFIXES, AllAlike, SourceOptions
+from streamsan.analysis.source_options import AllAlike, SourceOptions
 from streamsan.analysis.source_roots import SourceRoots
-from streamsan.checking.compile_commands.choice import CompileCommands
+from streamsan.analysis.suffixes import HEADER_SUFFIXES, SOURCE_SUFFIXES
 from streamsan.checking.folders import Expanded, expand, expand_listed
 from streamsan.checking.macros import Macros
 from streamsan.checking.option_error import OptionError
@@ -19,6 +19,9 @@ from streamsan.cuda_syntax.includes import IncludeSearch
 from streamsan.findings.reading_gaps import MOST_PLACES, Unread
 from streamsan.report import Problem
 from streamsan.report.printable import printable
+
+if TYPE_CHECKING:
+    from streamsan.checking.compile_commands.choice import CompileCommands
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,9 @@ class Request:
         if not compile_commands:
             options = SourceOptions(AllAlike(compiler), roots, contents or {})
             return cls(expand(paths, exclude, options.configurations), options)
+        # Imported late: most runs have none.
+        from streamsan.checking.compile_commands.choice import CompileCommands
+
         commands = CompileCommands.read(compile_commands, compiler)
         options = SourceOptions(commands.configurations, roots, contents or {})
         if paths:

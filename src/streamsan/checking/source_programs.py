@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from streamsan.analysis.programs import outline, partners_of, programs_of
-from streamsan.analysis.source_files import SourceOptions
+from streamsan.analysis.source_options import SourceOptions
 from streamsan.checking.every_input import FEWEST_FOR_PROCESSES
 from streamsan.checking.folders import Input
 from streamsan.report import Problem

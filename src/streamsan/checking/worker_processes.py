@@ -13,7 +13,7 @@ from pebble import ProcessExpired, ProcessPool
 from streamsan.analysis.checked import Checked
 from streamsan.analysis.inputs import analyse_path
 from streamsan.analysis.programs import Outline, outline
-from streamsan.analysis.source_files import SourceOptions
+from streamsan.analysis.source_options import SourceOptions
 from streamsan.checking.defects import problem_of
 from streamsan.evidence.proofs import ALL, Proofs
 from streamsan.report import Problem

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamsan.analysis.checked import Checked
-from streamsan.analysis.source_files import SourceOptions
-from streamsan.analysis.traces import TRACE_SUFFIX
+from streamsan.analysis.source_options import SourceOptions
+from streamsan.analysis.suffixes import TRACE_SUFFIX
 from streamsan.checking import every_input
 from streamsan.checking.every_input import Watch, nobody_watches
 from streamsan.checking.folders import Input

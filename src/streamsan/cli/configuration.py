@@ -8,7 +8,6 @@ else has not chosen what its file names.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +63,9 @@ def _nearest() -> tuple[Path, Mapping[str, Any]]:
 
 def _load(path: Path) -> tuple[Path, Mapping[str, Any]]:
     """Return a file of options, and what it says. Raises click.UsageError."""
+    # Imported late: most projects have no such file.
+    import tomllib
+
     try:
         if path.stat().st_size > LARGEST:
             raise _refused(path, "too large for a file of options")

@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from streamsan.analysis.checked import Checked, UnreadableError
-from streamsan.analysis.source_files import SOURCE_SUFFIXES, SourceOptions, unproven_source
-from streamsan.analysis.traces import TRACE_SUFFIX
+from streamsan.analysis.source_files import unproven_source
+from streamsan.analysis.source_options import SourceOptions
+from streamsan.analysis.suffixes import SOURCE_SUFFIXES, TRACE_SUFFIX
 from streamsan.checking.defects import problem_of
 from streamsan.checking.folders import Input
 from streamsan.cli import recorded_fixing

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from streamsan.analysis.checked import Checked
 from streamsan.analysis.inputs import analyse_path
-from streamsan.analysis.source_files import SourceOptions
+from streamsan.analysis.source_options import SourceOptions
 from streamsan.checking.defects import problem_of
 from streamsan.cli.edited import Edited
 from streamsan.cli.report_options import ReportOptions, say_each

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from streamsan.analysis.checked import Checked, reason_of
-from streamsan.analysis.source_files import SOURCE_SUFFIXES, SourceOptions
-from streamsan.analysis.traces import TRACE_SUFFIX
+from streamsan.analysis.source_options import SourceOptions
+from streamsan.analysis.suffixes import SOURCE_SUFFIXES, TRACE_SUFFIX
 from streamsan.checking.folders import expand
 from streamsan.cli.checking import check_all
 from streamsan.cli.program import end_as, require_place

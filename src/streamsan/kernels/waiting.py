@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from streamsan.cuda_syntax.tree import Function, Span, Unit
@@ -61,15 +62,21 @@ _WORDS: Final = frozenset({
     "fetch_or", "fetch_xor", "exchange", "x", "y", "z", "w", "data", "begin", "end", "operator", "alignas", "extern",
 })
 # fmt: on
-_MATHEMATICS = re.compile(
+_MATHEMATICS: Final = (
     r"(?:a?(?:sin|cos|tan)(?:h|pi)?|atan2|sincos(?:pi)?|exp(?:2|10|m1)?|log(?:2|10|1p|b)?|pow|r?sqrt|r?cbrt|r?hypot|r?norm\w*"
     r"|erfc?x?|erfc?inv|normcdf(?:inv)?|tgamma|lgamma|floor|ceil|l*round|l*rint|nearbyint|trunc|fmod|remainder|remquo|modf"
     r"|f(?:abs|min|max|dim|ma|div(?:ide)?)|ldexp|frexp|scalbl?n|copysign|nextafter|[jy][01n]|cyl_bessel_i[01]"
     r"|[iu]?l?l?(?:min|max)|umul\w*|make_\w+|h2?(?:exp\w*|log\w*|sin|cos|sqrt|rsqrt|rcp|floor|ceil|rint|trunc))[fl]?"
 )
+"""names of CUDA's mathematical functions"""
 _INTRINSICS = re.compile(r"__\w+|atomic[A-Z]\w*")
 _DEEPEST: Final = 6
 _LONGEST: Final = 200_000
+
+
+@cache
+def _is_mathematics(name: str) -> bool:
+    return re.fullmatch(_MATHEMATICS, name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +227,7 @@ class UnitTexts:
             (self._silent and name not in self._declared)
             or name in _WORDS
             or name in self._types
-            or ((_INTRINSICS.fullmatch(name) or _MATHEMATICS.fullmatch(name)) and not _SUSPECT.search(name))
+            or ((_INTRINSICS.fullmatch(name) or _is_mathematics(name)) and not _SUSPECT.search(name))
         )
 
     def _known(self, name: str, depth: int, find: Callable[[], bool]) -> bool:

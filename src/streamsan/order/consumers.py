@@ -22,7 +22,7 @@ from streamsan.order.facts import Fact, Operation, operation_kind
 from streamsan.order.places import PlaceKey, place_of
 from streamsan.order.rearrangement import operation_starts, without
 from streamsan.platforms import CUDA
-from streamsan.trace.store import Slots
+from streamsan.trace.store import Slots, distinct
 from streamsan.vocabulary import ExitKind, FactVariant, OperationKind, RuleCode, SlotFlag, StreamKind
 
 MOST_SLOTS = 20_000
@@ -50,7 +50,7 @@ def unconsumed_waits(trace: AnalysedTrace, analysis: Analysis) -> list[Fact]:
     if slots is None:
         return []
     starts = operation_starts(slots)
-    sites = np.unique(slots["site"][starts]).tolist()
+    sites = distinct(slots["site"][starts])
     places = {site: place_of(trace, site) for site in sites}
     dominated = redundant_places(trace, analysis.facts)
     waits = {place: rows for place, rows in waits_by_place(slots, places, trace.apis).items() if place not in dominated}
@@ -117,7 +117,7 @@ def waits_by_place(slots: Slots, places: Mapping[int, PlaceKey], apis: Sequence[
     asking = frozenset(asking_apis(apis))
     rows: dict[PlaceKey, list[int]] = {}
     # A place that does something else as well (a function that waits through another's site) is left alone.
-    refused = {places[site] for site in np.unique(slots["site"][starts & ~waits]).tolist()}
+    refused = {places[site] for site in distinct(slots["site"][starts & ~waits])}
     for row in np.flatnonzero(waits).tolist():
         place, kind, stream = places[int(slots["site"][row])], int(kinds[row]), int(slots["stream"][row])
         wide = kind == OperationKind.CONTEXT_SYNCHRONIZE or (

@@ -29,7 +29,7 @@ from streamsan.order.engine import Analysis, Requirement, needed_waits, unmet_re
 from streamsan.order.facts import Fact
 from streamsan.order.places import place_of
 from streamsan.order.rearrangement import inserted, operation_starts, without
-from streamsan.trace.store import Slots
+from streamsan.trace.store import Slots, distinct
 from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
 
 MOST_NEEDLESS = 3
@@ -76,7 +76,7 @@ def wide_waits(trace: AnalysedTrace, analysis: Analysis, unconsumed: Collection[
     slots = visible_slots(trace)
     if slots is None:
         return []
-    sites = np.unique(slots["site"][operation_starts(slots)]).tolist()
+    sites = distinct(slots["site"][operation_starts(slots)])
     places = {site: place_of(trace, site) for site in sites}
     redundant = redundant_places(trace, (*analysis.facts, *unconsumed))
     counted = numbered(slots)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from streamsan.analysis.checked import UnreadableError
-from streamsan.analysis.source_files import HEADER_SUFFIXES
+from streamsan.analysis.suffixes import HEADER_SUFFIXES
 from streamsan.checking.compile_commands.database import NAME, Entry, read_entries
 from streamsan.checking.compile_commands.flags import Flags
 from streamsan.checking.option_error import OptionError

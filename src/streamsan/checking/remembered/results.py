@@ -7,7 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from streamsan.analysis.checked import Checked, UnreadableError
-from streamsan.analysis.source_files import SOURCE_SUFFIXES, SourceOptions
+from streamsan.analysis.source_options import SourceOptions
+from streamsan.analysis.suffixes import SOURCE_SUFFIXES
 from streamsan.checking.remembered.code_digest import code_digest
 from streamsan.checking.remembered.entry import Entry
 from streamsan.checking.remembered.folder import Folder

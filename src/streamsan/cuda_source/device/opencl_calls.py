@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from streamsan.cuda_source.device.opencl_kernels import OpenClKernels
 from streamsan.cuda_source.device.structures import Fields, Structures
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
@@ -31,6 +32,9 @@ from streamsan.model.opencl.order import EXECUTION_STATUS
 from streamsan.model.values import Handle, Outcome, Pointer, Symbol
 from streamsan.vocabulary import OperationKind
 
+if TYPE_CHECKING:
+    from streamsan.cuda_source.device.opencl_kernels import OpenClKernels
+
 _ADDRESSES = POINTER_ROLES | {Role.HOST_POINTER, Role.HELD}
 _THREE = frozenset({Role.ORIGIN, Role.SOURCE_ORIGIN, Role.REGION})
 _LISTS = frozenset({Role.LIST, Role.WAIT_LIST, Role.KERNEL_ARGUMENT}) | _THREE
@@ -53,7 +57,14 @@ class OpenClCalls:
     def __init__(self, machine: Machine, structures: Structures) -> None:
         self.machine = machine
         self.structures = structures
-        self.kernels = OpenClKernels(machine)
+
+    @cached_property
+    def kernels(self) -> OpenClKernels:
+        """The kernels of its programs."""
+        # Imported late, for the time that it takes: most sources have no call of OpenCL.
+        from streamsan.cuda_source.device.opencl_kernels import OpenClKernels
+
+        return OpenClKernels(self.machine)
 
     def call(self, api: Api, node: Call, operands: list[Operand]) -> Operand:
         """Make a call."""

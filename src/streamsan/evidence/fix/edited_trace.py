@@ -16,7 +16,7 @@ from streamsan.rules.case import Names
 from streamsan.trace.layout import SLOT
 from streamsan.trace.site import Site
 from streamsan.trace.source_lines import SourceLines
-from streamsan.trace.store import Slots
+from streamsan.trace.store import Slots, distinct
 from streamsan.trace.trace import Thread
 from streamsan.vocabulary import OperationKind, SlotFlag
 
@@ -68,7 +68,7 @@ class EditableTrace:
         if found is None:
             rows = np.flatnonzero(self.starts & (self.slots["kind"] == operation.kind))
             sites = self.slots["site"][rows]
-            same = [site for site in np.unique(sites).tolist() if self.place(site) == key[0]]
+            same = [site for site in distinct(sites) if self.place(site) == key[0]]
             found = self._rows[key] = rows[np.isin(sites, same)].tolist()
         return found
 

@@ -16,6 +16,7 @@ from streamsan.order.consumers import operation_of
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.rules.torch_words import has_event, is_written_with_torch, waiting_stream
+from streamsan.trace.store import distinct
 from streamsan.vocabulary import OperationKind
 
 MOST_RECORDS = 2
@@ -97,7 +98,7 @@ def with_known_events(case: Case, trace: EditableTrace, earlier: Operation, late
     on_device = bool(later.stream) and later.kind is not OperationKind.GRAPH_NODE
     records = trace.starts & (slots["kind"] == OperationKind.EVENT_RECORD) & (slots["status"] == 0)
     rows = np.flatnonzero(records & (slots["stream"] == slots["stream"][first])).tolist()
-    own = {site: has_event(case, site) for site in np.unique(slots["site"][rows]).tolist()}
+    own = {site: has_event(case, site) for site in distinct(slots["site"][rows])}
     rows = [row for row in rows if own[int(slots["site"][row])]]
     between = [row for row in rows if first < row < last]
     seen: set[int] = set()

@@ -25,6 +25,7 @@ from streamsan.rules.torch_words import (
     torch_stream,
     waiting_stream,
 )
+from streamsan.trace.store import distinct
 from streamsan.vocabulary import NodeKind, OperationKind, SlotFlag, WaitClass
 
 BODIES = (OperationKind.GRAPH_INSTANTIATE, OperationKind.GRAPH_UPDATE)
@@ -292,7 +293,7 @@ def holds_graphs(trace: EditableTrace, node: Operation) -> bool:
     nodes = trace.starts & (slots["kind"] == OperationKind.GRAPH_NODE) & (slots["stream"] == slots["stream"][row])
     if (slots["flags"][nodes] & SlotFlag.CONDITIONAL).any():
         return True
-    apis = np.unique(slots["api"][nodes & (slots["detail"] == NodeKind.EMPTY)]).tolist()
+    apis = distinct(slots["api"][nodes & (slots["detail"] == NodeKind.EMPTY)])
     return any("ChildGraph" in trace.trace.apis[api] for api in apis if api < len(trace.trace.apis))
 
 
