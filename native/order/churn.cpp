@@ -1,9 +1,12 @@
 #include "churn.hpp"
 
+#include <algorithm>
+
 namespace streamsan::order {
 namespace {
 
 constexpr std::size_t most_pairs = 65536;
+constexpr std::size_t most_contexts = 64;  ///< of one pair that are told apart
 
 /// Whether the memory was made at a known place, was freed at one, and may have been used between by `work`.
 bool is_round(const Allocation& allocation, const Operation& freed, const Operation& work) {
@@ -14,7 +17,7 @@ bool is_round(const Allocation& allocation, const Operation& freed, const Operat
 }  // namespace
 
 void Churn::add(const Operation& made, const Operation& freed, const Operation& work, const AllocationFact& allocation,
-                std::uint64_t cost) {
+                std::uint32_t context, std::uint64_t cost) {
     const std::uint64_t key = std::uint64_t{made.site} << 32 | freed.site;
     if (pairs_.size() >= most_pairs && by_sites_.find(key) == none) return;
     const std::uint32_t index = by_sites_.number(key, pairs_.size());
@@ -24,7 +27,9 @@ void Churn::add(const Operation& made, const Operation& freed, const Operation& 
     pair.freed = freed;
     pair.work = work;
     pair.allocation = allocation;
-    ++pair.rounds;
+    const bool is_first = std::find(pair.contexts.begin(), pair.contexts.end(), context) == pair.contexts.end();
+    if (is_first && pair.contexts.size() < most_contexts) pair.contexts.push_back(context);
+    if (!is_first || pair.contexts.size() == 1) ++pair.rounds;
     pair.cost += cost;
 }
 
@@ -35,7 +40,7 @@ void Churn::note_ordered_free(std::uint32_t process, const Allocation& allocatio
     if (freed_.size() >= most_pairs && freed_by_site_.find(key) == none) return;
     const std::uint32_t index = freed_by_site_.number(key, freed_.size());
     if (index == freed_.size()) freed_.emplace_back();
-    freed_[index] = {allocation.made, work, freed, described(allocation), true};
+    freed_[index] = {allocation.made, work, freed, described(allocation), allocation.context, true};
 }
 
 void Churn::note_next(std::uint32_t process, std::uint32_t site, const Operation& latest_wait, const Clock& known,
@@ -47,7 +52,7 @@ void Churn::note_next(std::uint32_t process, std::uint32_t site, const Operation
     const Freed& turn = freed_[at];
     const Operation& freed = turn.freed.operation;
     const bool waited = latest_wait.sequence > freed.sequence && known.knows(turn.freed.epoch, contract);
-    if (waited) add(turn.made, freed, turn.work, turn.allocation, 0);
+    if (waited) add(turn.made, freed, turn.work, turn.allocation, turn.context, 0);
     const std::uint32_t index = by_sites_.find(std::uint64_t{turn.made.site} << 32 | freed.site);
     if (index == none) return;
     Pair& pair = pairs_[index];
@@ -63,7 +68,8 @@ void Churn::note_next(std::uint32_t process, std::uint32_t site, const Operation
 void Churn::note_free(const Allocation& allocation, const Operation& freed, const Operation& work, std::uint64_t cost) {
     const bool dear = allocation.kind == MemoryKind::PLAIN || allocation.kind == MemoryKind::PINNED ||
                       allocation.kind == MemoryKind::MANAGED;
-    if (dear && is_round(allocation, freed, work)) add(allocation.made, freed, work, described(allocation), cost);
+    if (!dear || !is_round(allocation, freed, work)) return;
+    add(allocation.made, freed, work, described(allocation), allocation.context, cost);
 }
 
 void Churn::report(Facts& facts) const {

@@ -11,6 +11,7 @@ namespace streamsan::order {
 
 /// Counts rounds of allocation, device work and free, by the sites of allocation and free. Those of stream-ordered
 /// memory count where the host waited before the next one: with no release threshold such a wait gives the memory back.
+/// The first round in each context counts once for all contexts: a loop over devices that makes each ready is not hot.
 class Churn {
 public:
     /// A free that the host waited in, `cost` ns; `work`: the latest device work.
@@ -34,6 +35,7 @@ private:
         Operation wait;              ///< stream-ordered memory: the latest wait between a free and the next allocation
         std::uint64_t unwaited = 0;  ///< ... and how often there was none
         bool assumed = false;
+        std::vector<std::uint32_t> contexts;  ///< those that had a round
     };
     /// A stream-ordered free; `open`: its site of allocation has not been reached again.
     struct Freed {
@@ -41,11 +43,12 @@ private:
         Operation work;
         Placed freed;
         AllocationFact allocation;
+        std::uint32_t context = 0;
         bool open = false;
     };
 
     void add(const Operation& made, const Operation& freed, const Operation& work, const AllocationFact& allocation,
-             std::uint64_t cost);
+             std::uint32_t context, std::uint64_t cost);
 
     std::vector<Pair> pairs_;
     FlatMap by_sites_;

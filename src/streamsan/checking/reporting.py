@@ -16,6 +16,7 @@ from streamsan.findings import baseline as baselines
 from streamsan.findings import suppression_file
 from streamsan.findings.finding import Finding, Severity
 from streamsan.findings.fingerprint import with_fingerprints
+from streamsan.findings.one_cause import by_cause
 from streamsan.findings.reading_gaps import Unread
 from streamsan.findings.suppression_file import FileSuppression, UnknownCodeError
 from streamsan.findings.suppressions import Rejected, Suppressions
@@ -126,8 +127,9 @@ class Reporting:
         unused = [*inline.unused(), *(entry for entry in self.suppressions if entry.unused)]
         rejected = [Problem(f"{entry.file}:{entry.line}", entry.reason) for entry in (*inline.rejected, *self.rejected)]
         remarks = [Problem(result.path, text, remark=True) for result in results for text in result.remarks]
+        told = tuple(by_cause(findings))
         return Report(
-            findings=findings,
+            findings=told,
             shown_notes=self.shown_notes,
             files=files_of(results),
             operations=operations_of(results),

@@ -372,7 +372,7 @@ def _given_up(ctx: Context, code: Code, level: Level, attempt: _Attempt) -> list
     groups = [] if item is None else [g for g in item.groups if any(c in text[g.start : g.end] for c in ";.{")]
     head_end = groups[0].start if groups else size
     head = " ".join(code.shown[:head_end][:400].split())
-    head = head if len(head) <= 80 else head[:77] + "..."
+    head = (head if len(head) <= 80 else head[:77] + "...") or "a block that stands in such text"
     ctx.problem(code.span_of(0, max(1, len(text[:head_end].rstrip()))), head)
     inner = ctx.with_code(attempt.code)
     if not groups:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from streamsan.findings.finding import Finding
+from streamsan.findings.one_cause import ALIKE
 
 LARGEST = 256 << 20
 """bytes of a baseline"""
@@ -20,8 +21,10 @@ def read(file: str) -> frozenset[str]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         found = document["findings"]
-        return frozenset(str(finding["fingerprint"]) for finding in found)
-    except (ValueError, RecursionError, TypeError, KeyError) as error:
+        prints = [str(finding["fingerprint"]) for finding in found]
+        # Of many findings with one cause a report has one.
+        return frozenset((*prints, *" ".join(str(each.get("properties", {}).get(ALIKE, "")) for each in found).split()))
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError) as error:
         raise ValueError("not a report of `streamsan check --format json` with fingerprints") from error
 
 
