@@ -55,6 +55,26 @@ def test_a_budget_of_steps_ends_the_path(tmp_path):
     assert reading.worlds[0].truncated
 
 
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (Limits(seconds=-1.0), "the file takes more than -1 s"),
+        (Limits(memory=-1 << 50), "the file takes more than -1,073,741,824 MiB of memory"),
+    ],
+)
+def test_time_and_memory_of_a_file_end_its_paths(tmp_path, limits, reason):
+    work = "for (int i = 0; i < 60; ++i) for (int j = 0; j < 60; ++j) cudaDeviceSynchronize();"
+    text = f"void first() {{ {work} }}\nvoid second(int n) {{ if (n) cudaDeviceReset(); cudaDeviceSynchronize(); }}"
+    reading = reading_of(text, tmp_path, limits)
+    assert reading.stopped
+    assert reading.seen.changing  # and is not remembered
+    first, second = reading.worlds
+    assert first.truncated
+    assert operations(first)[-1].label == reason
+    assert kinds(operations(second))[-1] == "NOT_UNDERSTOOD"
+    assert not reading_of(text, tmp_path).seen.changing
+
+
 def test_known_loops_run_to_their_end(tmp_path):
     assert (
         kinds(run_main("  for (int i = 10; i > 0; i -= 3) cudaDeviceSynchronize();", tmp_path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -31,9 +32,10 @@ def outcomes(paths: Sequence[str], options: SourceOptions, proofs: Proofs, jobs:
     context.set_forkserver_preload(list(_LOADED))
     pool = ProcessPool(min(jobs, len(paths)), context=context, initializer=_begin, initargs=[options, proofs])
     try:
-        futures = [pool.schedule(_check, args=[path]) for path in paths]
-        for path, future in zip(paths, futures, strict=True):
-            yield _outcome(path, future)
+        # The largest begin first: one that takes long does not keep the others waiting at the end.
+        futures = {path: pool.schedule(_check, args=[path]) for path in sorted(paths, key=_size, reverse=True)}
+        for path in paths:
+            yield _outcome(path, futures[path])
         pool.close()
     finally:
         pool.stop()
@@ -64,6 +66,13 @@ def _outline_of(path: str, future: Future[Outline]) -> Outline:
         return future.result()
     except ProcessExpired:  # who checks it says so
         return Outline(path)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except (OSError, ValueError):  # who checks it says why
+        return 0
 
 
 class _Task:

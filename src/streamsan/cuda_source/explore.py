@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from streamsan.cuda_source.allowance import Allowance
 from streamsan.cuda_source.entries import Entry, entries_of_program
 from streamsan.cuda_source.limits import Limits
 from streamsan.cuda_source.paths import Path
@@ -90,6 +91,7 @@ def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
     linkage = Linkage(homes) if len(homes) > 1 else None
     coverage = Coverage(*(home.program for home in homes))
     steps = operations = 0
+    allowance = Allowance(limits)
     for entry in entries_of_program(homes, coverage):
         lines = _lines_of(entry, homes)
         # What goes on comes before what leaves at once. Then paths with the fewest turns off the first path come first:
@@ -99,6 +101,7 @@ def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
         while pending:
             exits, turns, _, prefix = heapq.heappop(pending)
             run = Path(entry.home, linkage, coverage, entry, prefix, limits.for_path(lines, steps), strict)
+            run.machine.allowance = allowance
             run.run()
             reading.stopped = reading.stopped or run.truncated
             worlds += 1
@@ -107,12 +110,14 @@ def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
             for leaves, alternative in run.decisions.alternatives():
                 order += 1
                 heapq.heappush(pending, (exits + leaves, turns + 1, order, alternative))
-            spent = steps > limits.file_steps or operations > limits.file_operations
+            spent = steps > limits.file_steps or operations > limits.file_operations or bool(allowance.spent)
             if pending and (spent or worlds >= limits.paths):
                 run.note(f"more paths through {entry.name or 'the fragment'} than the budget allows")
                 run.truncated = True
                 pending = []
             reading.worlds.append(run.world())
+    # Another run may come further: nobody is to remember this one.
+    reading.seen.changing |= bool(allowance.spent)
     reading.reached, reading.missed = coverage.places(reading.stopped)
     for unit in units:
         reading.problems += [*unit.problems, *unit.missing_includes]

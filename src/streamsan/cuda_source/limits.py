@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far the interpreter goes. All are counts, so that two runs give the same worlds."""
+    """How far the interpreter goes. Counts end it first, so that two runs give the same worlds."""
 
     paths: int = 64
     """paths of one entry"""
@@ -38,6 +38,11 @@ class Limits:
     endless_iterations: int = 16
     """iterations of a loop that only a `break` ends"""
 
+    seconds: float = 60.0
+    """of a processor, for all paths of one file"""
+    memory: int = 4 << 30
+    """bytes that the process may have more than before, for all paths of one file"""
+
     def for_units(self, count: int) -> Limits:
         """Return the limits for a program of so many files: each brings what it may cost alone."""
         return replace(
@@ -45,6 +50,8 @@ class Limits:
             file_steps=count * self.file_steps,
             most_steps=count * self.most_steps,
             file_operations=count * self.file_operations,
+            seconds=count * self.seconds,
+            memory=count * self.memory,
         )
 
     def share(self, lines: int) -> int:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from streamsan.cuda_source import faces
+from streamsan.cuda_source.allowance import Allowance
 from streamsan.cuda_source.decisions import Decisions
 from streamsan.cuda_source.limits import Limits
 from streamsan.cuda_source.program.coverage import Coverage
@@ -34,6 +35,9 @@ from streamsan.cuda_source.values.terms import condition, substitute
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Expression, Function, Span, Type
 from streamsan.model.values import Handle, Origin, Symbol
+
+ALLOWANCE_STEPS = 256
+"""steps after which time and memory are looked at"""
 
 
 class Machine:
@@ -84,6 +88,7 @@ class Machine:
         self.conditional = 0
         """Undecided branches around the statement under execution."""
         self.steps = 0
+        self.allowance: Allowance | None = None
         self.nesting = 0
         self.loop_depth = 0
         """Loops around the statement under execution, over all activations."""
@@ -158,6 +163,8 @@ class Machine:
             raise PathEnds("the path is longer than the budget of steps", span)
         if self.device.builder.operations > self.limits.operations:
             raise PathEnds("the path issues more operations than the budget", span)
+        if not self.steps % ALLOWANCE_STEPS and self.allowance is not None and (spent := self.allowance.spent):
+            raise PathEnds(spent, span)
 
     def fresh(self, name: str, origin: Origin) -> Symbol:
         """Return a new unknown."""

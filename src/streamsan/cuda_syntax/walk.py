@@ -15,7 +15,7 @@ def parts(node: object) -> Iterator[object]:
         return
     for name in _names(type(node)):
         value = getattr(node, name)
-        if isinstance(value, Expression | Statement):
+        if isinstance(value, _NODES):
             yield value
         elif isinstance(value, list | tuple):
             yield from _flat(value)
@@ -23,12 +23,13 @@ def parts(node: object) -> Iterator[object]:
 
 def _flat(values: list[object] | tuple[object, ...]) -> Iterator[object]:
     for value in values:
-        if isinstance(value, Expression | Statement):
+        if isinstance(value, _NODES):
             yield value
         elif isinstance(value, list | tuple) and not isinstance(value, Span):
             yield from _flat(value)
 
 
+_NODES = (Expression, Statement)
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 

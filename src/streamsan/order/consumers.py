@@ -22,7 +22,7 @@ from streamsan.order.facts import Fact, Operation, operation_kind
 from streamsan.order.places import PlaceKey, place_of
 from streamsan.order.rearrangement import operation_starts, without
 from streamsan.platforms import CUDA
-from streamsan.trace.store import Slots, distinct
+from streamsan.trace.store import Slots, distinct, joined
 from streamsan.vocabulary import ExitKind, FactVariant, OperationKind, RuleCode, SlotFlag, StreamKind
 
 MOST_SLOTS = 20_000
@@ -97,7 +97,7 @@ def visible_slots(trace: AnalysedTrace) -> Slots | None:
         parts.append(chunk)
     if not parts:
         return None
-    slots = np.concatenate(parts)
+    slots = joined(parts)
     kinds = slots["kind"]
     ends = (kinds == OperationKind.PROCESS_EXIT) & (slots["detail"] == ExitKind.NORMAL)
     given = (kinds == OperationKind.OPAQUE_CALL) & ((slots["address"] != 0) | (slots["more"] != 0))

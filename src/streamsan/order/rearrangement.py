@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.trace.layout import FIRST_CONTINUATION_KIND
-from streamsan.trace.store import Slots
+from streamsan.trace.store import Slots, joined
 
 
 def operation_starts(slots: Slots) -> NDArray[np.bool_]:
@@ -46,7 +46,7 @@ def inserted(chunks: Iterable[Slots], before: Mapping[int, Slots]) -> Iterator[S
         for place in places.tolist():
             parts += [slots[last:place], before[int(slots["sequence"][place])]]
             last = place
-        yield np.concatenate([*parts, slots[last:]]) if parts else slots
+        yield joined([*parts, slots[last:]]) if parts else slots
 
 
 def rearranged(
@@ -79,4 +79,4 @@ def rearranged(
         parts += behind.get(row, ())
         parts += [slots[follower : ends[follower]] for follower in followers.get(row, ())]
         last = end
-    return np.concatenate([*parts, slots[last:]])
+    return joined([*parts, slots[last:]])

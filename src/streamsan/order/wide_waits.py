@@ -29,7 +29,7 @@ from streamsan.order.engine import Analysis, Requirement, needed_waits, unmet_re
 from streamsan.order.facts import Fact
 from streamsan.order.places import place_of
 from streamsan.order.rearrangement import inserted, operation_starts, without
-from streamsan.trace.store import Slots, distinct
+from streamsan.trace.store import Slots, distinct, joined
 from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
 
 MOST_NEEDLESS = 3
@@ -258,4 +258,4 @@ class _Question:
 
 
 def _joined(parts: dict[int, list[Slots]]) -> dict[int, Slots]:
-    return {number: np.concatenate(each) for number, each in parts.items()}
+    return {number: joined(each) for number, each in parts.items()}

@@ -6,6 +6,7 @@ Memory is reached by its address, or by the handle of OpenCL's memory object.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import NoneType
 from typing import Any
 
 from streamsan.cuda_source.machine import Machine
@@ -20,6 +21,7 @@ from streamsan.cuda_source.values.cells import (
     LibraryObject,
     StructObject,
     SymbolPointer,
+    Term,
     Value,
 )
 from streamsan.cuda_source.values.frame import Completion, Frame
@@ -28,6 +30,8 @@ from streamsan.model.values import Handle, Pointer, Symbol
 from streamsan.vocabulary import LostKind
 
 LARGEST_WALK = 20_000
+_LEADS_NOWHERE = frozenset({int, float, bool, str, NoneType, Term})
+"""what most cells hold: told first, for there are many"""
 
 
 class Reach:
@@ -67,6 +71,8 @@ class Reach:
                     continue
                 seen.add(id(item))
                 item = item.value
+            if type(item) in _LEADS_NOWHERE:
+                continue
             if isinstance(item, StructObject):
                 if id(item) not in seen:
                     seen.add(id(item))

@@ -16,7 +16,7 @@ from streamsan.rules.case import Names
 from streamsan.trace.layout import SLOT
 from streamsan.trace.site import Site
 from streamsan.trace.source_lines import SourceLines
-from streamsan.trace.store import Slots, distinct
+from streamsan.trace.store import Slots, distinct, joined
 from streamsan.trace.trace import Thread
 from streamsan.vocabulary import OperationKind, SlotFlag
 
@@ -121,7 +121,7 @@ def beginning(trace: Analysed, last: int, beyond: int, most: int) -> EditedTrace
             break
     if not 0 <= end <= most:
         return None
-    slots = np.concatenate(parts)
+    slots = joined(parts)
     # An operation is not cut from its continuations.
     starts = np.flatnonzero(operation_starts(slots[: end + 1]))
     return EditedTrace(trace, slots[: int(starts[-1])] if end < len(slots) else slots, 0)
