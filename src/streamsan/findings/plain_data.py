@@ -41,26 +41,39 @@ def from_plain(kind: Any, value: Any) -> Any:
 def _reader(kind: Any) -> Reader:
     origin, arguments = get_origin(kind), get_args(kind)
     if kind in (str, int, bool, types.NoneType):
-        return lambda value: _required(type(value) is kind, value)
+        return _scalar(kind)
     if origin in (Union, types.UnionType):
         return _union(arguments)
     if origin is tuple and arguments[-1] is Ellipsis:
         each = _reader(arguments[0])
-        return lambda value: tuple(map(each, _list(value)))
+        return lambda value: tuple([each(item) for item in _list(value)])
     if origin is tuple:
-        readers = [_reader(argument) for argument in arguments]
-        return lambda value: tuple(_each(readers, value))
+        fixed = _row(arguments)
+        return lambda value: tuple(fixed(value))
     if origin is frozenset:
         member = _reader(arguments[0])
-        return lambda value: frozenset(map(member, _list(value)))
+        return lambda value: frozenset([member(item) for item in _list(value)])
     if origin is Mapping:
-        pair = [_reader(argument) for argument in arguments]
-        return lambda value: dict(_each(pair, item) for item in _list(value))
+        pair = _row(arguments)
+        return lambda value: dict([pair(item) for item in _list(value)])
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return lambda value: kind(_required(isinstance(value, str), value))
+        word = _scalar(str)
+        return lambda value: kind(word(value))
     if is_dataclass(kind):
-        return _dataclass(kind)
+        hints = get_type_hints(kind)
+        row = _row([hints[field.name] for field in fields(kind)])
+        make: Any = kind
+        return lambda value: make(*row(value))
     raise TypeError(f"no plain values are of type {kind}")
+
+
+def _scalar(kind: type) -> Reader:
+    def read(value: Any) -> Any:
+        if type(value) is not kind:
+            raise ValueError("of another type")
+        return value
+
+    return read
 
 
 def _union(kinds: Iterable[Any]) -> Reader:
@@ -77,26 +90,19 @@ def _union(kinds: Iterable[Any]) -> Reader:
     return read
 
 
-def _dataclass(kind: Any) -> Reader:
-    hints = get_type_hints(kind)
-    readers = [_reader(hints[field.name]) for field in fields(kind)]
-    return lambda value: kind(*_each(readers, value))
+def _row(kinds: Iterable[Any]) -> Callable[[Any], list[Any]]:
+    readers = [_reader(kind) for kind in kinds]
+    count = len(readers)
 
+    def read(value: Any) -> list[Any]:
+        if type(value) is not list or len(value) != count:
+            raise ValueError(f"not {count} values")
+        return [reader(each) for reader, each in zip(readers, value, strict=True)]
 
-def _each(readers: list[Reader], value: Any) -> list[Any]:
-    values = _list(value)
-    if len(values) != len(readers):
-        raise ValueError(f"{len(values)} values, not {len(readers)}")
-    return [reader(each) for reader, each in zip(readers, values, strict=True)]
+    return read
 
 
 def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
+    if type(value) is not list:
         raise ValueError("not a list")
-    return value
-
-
-def _required(holds: bool, value: Any) -> Any:
-    if not holds:
-        raise ValueError("of another type")
     return value

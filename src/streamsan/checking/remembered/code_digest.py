@@ -45,4 +45,4 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
                         pending.append(entry.path)
                 else:
                     status = entry.stat()
-                    yield os.path.relpath(entry.path, folder), status.st_size, status.st_mtime_ns
+                    yield entry.path[len(folder) :], status.st_size, status.st_mtime_ns

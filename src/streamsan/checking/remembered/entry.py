@@ -65,7 +65,7 @@ class Entry:
         files = tuple(_File(name, seen.contents[name], name in checked.sources) for name in names)
         there = tuple(name for name, is_there in seen.present.items() if is_there and name not in seen.contents)
         not_there = tuple(name for name, is_there in seen.present.items() if not is_there)
-        return cls(found, files, there, not_there, _first_alike((*names, *there)))
+        return cls(found, files, there, not_there, _first_alike(map(os.path.realpath, (*names, *there))))
 
     @classmethod
     def unpacked(cls, data: bytes) -> Self:
@@ -82,13 +82,16 @@ class Entry:
         text = json.dumps(to_plain(self), separators=(",", ":")).encode()
         return digest_of(text).encode() + b"\n" + text
 
-    def is_still_so(self, digest: Callable[[str], str | None]) -> bool:
-        """Tell whether all is as it was; `digest` says what is in a file now, None where it cannot be read."""
+    def is_still_so(self, digest: Callable[[str], str | None], real: Callable[[str], str]) -> bool:
+        """Tell whether all is as it was.
+
+        `digest` says what is in a file now, None where it cannot be read; `real` which file a name means.
+        """
         return (
             all(digest(file.name) == file.digest for file in self.files)
             and all(map(os.path.isfile, self.there))
             and not any(map(os.path.isfile, self.not_there))
-            and self.alike == _first_alike((*(file.name for file in self.files), *self.there))
+            and self.alike == _first_alike(map(real, (*(file.name for file in self.files), *self.there)))
         )
 
     def checked(self, path: str, text: Callable[[str], str]) -> Checked:
@@ -106,7 +109,7 @@ class Entry:
         )
 
 
-def _first_alike(names: Iterable[str]) -> tuple[int, ...]:
-    """Return for each name the number of the first one that is the same file."""
+def _first_alike(files: Iterable[str]) -> tuple[int, ...]:
+    """Return for each file the number of the first one that is the same."""
     first: dict[str, int] = {}
-    return tuple(first.setdefault(os.path.realpath(name), number) for number, name in enumerate(names))
+    return tuple(first.setdefault(file, number) for number, file in enumerate(files))

@@ -42,10 +42,11 @@ class RememberedResults:
         self._proofs = proofs.words
         self._files: dict[str, tuple[str, bytes] | None] = {}
         """name -> digest and content: many sources include the same headers"""
+        self._real_paths: dict[str, str] = {}
 
     def find(self, path: str) -> Checked | None:
         """Return the result of a source if nothing that it depends on has changed."""
-        if Path(path).suffix.lower() not in SOURCE_SUFFIXES:
+        if os.path.splitext(path)[1].lower() not in SOURCE_SUFFIXES:
             return None
         digest = self._digest(path)
         key = digest and self._key(path, digest)
@@ -55,7 +56,7 @@ class RememberedResults:
         # Whoever can write there may have written anything.
         with suppress(ValueError, TypeError, RecursionError):
             entry = Entry.unpacked(data)
-            if entry.is_still_so(self._digest):
+            if entry.is_still_so(self._digest, self._real):
                 return entry.checked(path, self._text)
         return None
 
@@ -76,6 +77,11 @@ class RememberedResults:
             return None
         words = repr((code_digest(), path, digest, tuple(compiled), self._proofs))
         return digest_of(words.encode("utf-8", "surrogatepass"))
+
+    def _real(self, name: str) -> str:
+        if name not in self._real_paths:
+            self._real_paths[name] = os.path.realpath(name)
+        return self._real_paths[name]
 
     def _digest(self, name: str) -> str | None:
         file = self._file(name)
