@@ -55,6 +55,20 @@ def test_text_that_was_not_parsed_is_one_sort() -> None:
     assert told.message == "not understood: A {, and 2 more like it: B(1), C;"
 
 
+def test_a_spent_budget_is_a_sort_of_its_own() -> None:
+    reasons = [
+        *(f"more paths through {name} than the budget allows" for name in ("main", "f", "g")),
+        *["the path is longer than the budget of steps"] * 3,
+        *("SECTION(a)", "SECTION(b)", "SECTION(c)"),
+    ]
+    told = by_cause(_finding("SS603", f"not understood: {each}", line=line) for line, each in enumerate(reasons))
+    assert [each.message for each in told] == [
+        "not understood: more paths through main than the budget allows, and 2 more like it",
+        "not understood: the path is longer than the budget of steps, and 2 more like it",
+        "not understood: SECTION(a), and 2 more like it: SECTION(b), SECTION(c)",
+    ]
+
+
 @pytest.mark.parametrize("code", ["SS401", "SS207", "SS107"])
 def test_a_function_tells_its_cause_once(code: str) -> None:
     found = [_finding(code, f"`{name}` is never freed", line=line) for line, name in enumerate("abcd", 1)]

@@ -24,6 +24,11 @@ _REASON = "not understood: "
 _NOT_FOUND = " was not found"
 _NAME = re.compile(r"`([^`]*)`")
 _NUMBER = re.compile(r"\d+")
+_SENTENCE = re.compile(
+    r"the (?:path|file|interpreter|time)|more paths|nested too|too much|not UTF-8|NUL bytes|code that"
+)
+"""how reasons begin that are words of this tool; the others are text of the program"""
+_PATHS = "more paths"
 _LONGEST = 60
 _TEXT = "text"
 
@@ -67,7 +72,10 @@ def _sort(message: str) -> str:
         return _NOT_FOUND
     if _NAME.search(message) or not message.startswith(_REASON):
         return _NUMBER.sub("#", _NAME.sub("`", message))
-    return "budget" if "the budget allows" in message else _TEXT
+    sentence = _SENTENCE.match(message, len(_REASON))
+    if sentence is None:
+        return _TEXT
+    return _PATHS if sentence[0] == _PATHS else _NUMBER.sub("#", message)
 
 
 def _for_all(alike: Sequence[Finding]) -> Finding:
@@ -86,6 +94,8 @@ def _for_all(alike: Sequence[Finding]) -> Finding:
 
 def _subject(finding: Finding) -> str:
     """Return what a finding is about, in a few characters."""
+    if _SENTENCE.match(finding.message, len(_REASON)):
+        return ""
     name = _NAME.search(finding.message)
     text = name[0] if name is not None else finding.message.removeprefix(_REASON).removesuffix(_NOT_FOUND)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
