@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from reading import kinds, run
+from reading import kinds, operations, reading_of, run
 
 
 def test_a_function_that_the_program_declares_with_an_api_s_name_is_no_malformed_call(tmp_path):
@@ -32,3 +32,11 @@ def test_the_library_s_own_function_of_that_name_is_harmless(tmp_path):
         "int main() { double x = 1.5; for (int i = 0; i < 3; ++i) x += std::round(x); return x > 1; }"
     )
     assert kinds(run(text, tmp_path)) == []
+
+
+def test_a_name_of_another_namespace_is_not_called_misspelt(tmp_path):
+    text = "int main() { float* p; amgx::memory::cudaMallocAsync((void**)&p, 4); cudaMalocAsync((void**)&p, 4, 0); }"
+    said = [operation.label for operation in operations(reading_of(text, tmp_path).worlds[0]) if operation.label]
+    assert [each for each in said if "did you mean" in each] == [
+        "`cudaMalocAsync` is no known API; did you mean `cudaMallocAsync`?"
+    ]

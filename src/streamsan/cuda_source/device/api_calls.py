@@ -80,7 +80,8 @@ class ApiCalls:
     def unknown_api(self, name: str, operands: list[Operand], span: Span) -> Operand:
         """A name that looks like an API of CUDA, or of one of its libraries, and is not in the table."""
         near = known_apis.suggest(name)
-        if near is not None and name not in self.machine.program.macros:
+        # One of a namespace of the program's own may have the very name: then nothing is misspelt.
+        if near not in (None, name) and name not in self.machine.program.macros:
             self.machine.not_understood(span, f"`{name}` is no known API; did you mean `{near}`?")
         return self.machine.unseen.call(name, operands, span)
 
