@@ -6,7 +6,11 @@ waited for, before the other thread has issued anything.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
+from operator import itemgetter
+
+import numpy as np
 
 from streamsan.order.facts import Operation
 from streamsan.order.rearrangement import operation_starts
@@ -41,10 +45,8 @@ class HostOrder:
         functions: set[int] = set()
         published: dict[int, Clock] = {}
         for slots in trace.chunks():
-            for slot in slots[operation_starts(slots)]:
+            for slot in slots[operation_starts(slots) & np.isin(slots["kind"], _KEPT)]:
                 kind = OperationKind(int(slot["kind"]))
-                if kind not in _KEPT:
-                    continue
                 thread, key, number = int(slot["thread"]), int(slot["object"]), int(slot["sequence"])
                 if kind is OperationKind.HOST_FUNCTION:
                     functions.add(key)
@@ -59,8 +61,9 @@ class HostOrder:
 
     def _known(self, thread: int, number: int) -> Clock:
         """Return what a thread knows of the others at one of its operations."""
-        before = [clock for at, clock in self._snapshots.get(thread, []) if at <= number]
-        return before[-1] if before else {}
+        snapshots = self._snapshots.get(thread, [])
+        place = bisect_right(snapshots, number, key=itemgetter(0))
+        return snapshots[place - 1][1] if place else {}
 
     def is_known(self, first: Operation, second: Operation) -> bool:
         """Tell whether one of two operations is before the other; a driver's own thread waits for its stream."""
