@@ -110,7 +110,7 @@ def test_the_layer_between_a_loader_and_a_runtime(
     trace = read(str(file))
     remarks = resolve_kernels(trace, str(file))
     assert modes_of_launches(trace)[:5] == [
-        ["READ", "READ_WRITE"],  # of a module
+        ["READ", "WRITE", "READ"],  # of a module: what is read and what is written of an argument has its range
         ["WRITE", "READ"],  # a text as it was built for the queue's device, and for the other one
         ["READ", "WRITE"],
         ["READ", "WRITE"],  # linked

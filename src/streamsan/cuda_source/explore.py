@@ -115,7 +115,8 @@ def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
                 run.note(f"more paths through {entry.name or 'the fragment'} than the budget allows")
                 run.truncated = True
                 pending = []
-            reading.worlds.append(run.world())
+            if not run.leaves_threads:  # the path on which it runs at once is read, too
+                reading.worlds.append(run.world())
     # Another run may come further: nobody is to remember this one.
     reading.seen.changing |= bool(allowance.spent)
     reading.reached, reading.missed = coverage.places(reading.stopped)

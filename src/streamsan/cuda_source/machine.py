@@ -110,6 +110,12 @@ class Machine:
         self.live_handles: set[int] = set()
         """Numbers of symbols that are handles or addresses: taken as not null."""
 
+    def run_late_threads(self) -> None:
+        """Main waits for something, or calls what nobody sees and may wait: now the threads run that have not yet."""
+        if self.late_threads and self.device.thread is self.device.model.main_thread:
+            for late in list(self.late_threads.values()):
+                late.run(self)
+
     @property
     def frame(self) -> Frame:
         """The innermost activation."""

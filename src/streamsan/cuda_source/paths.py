@@ -22,7 +22,6 @@ from streamsan.cuda_source.language.expressions import Expressions
 from streamsan.cuda_source.language.macro_uses import Macros
 from streamsan.cuda_source.language.name_lookup import Names
 from streamsan.cuda_source.language.statements import Statements
-from streamsan.cuda_source.library.threads_and_processes import run_late_threads
 from streamsan.cuda_source.limits import Limits
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.objects.life import Objects
@@ -97,7 +96,6 @@ class Path:
                 self._run_main()
             else:
                 self.entry.run(self.machine)
-                run_late_threads(self.machine)
         except PathEnds as end:
             self.truncated = True
             self.note(end.reason, end.span)
@@ -126,7 +124,6 @@ class Path:
                         machine.names.global_cell(variable.name)
             model.main_begin(device.thread, device.site(self.entry.span))
             self.entry.run(machine)
-            run_late_threads(machine)
             end = machine.returned_at or end
         except Exited as exited:
             kind = ExitKind.NORMAL if exited.normal else ExitKind.ABORTED
@@ -169,6 +166,11 @@ class Path:
     def note(self, what: str, span: Span | None = None) -> None:
         """Add a NOT_UNDERSTOOD to the path."""
         self.device.not_understood(span or self.entry.span, what)
+
+    @property
+    def leaves_threads(self) -> bool:
+        """Nobody was seen to wait for a thread that was to run late: nothing says where it runs."""
+        return bool(self.machine.late_threads)
 
     def world(self) -> World:
         """Return the path's world."""

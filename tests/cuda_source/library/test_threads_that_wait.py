@@ -59,3 +59,45 @@ def test_a_promise_gives_its_future_the_very_handle(tmp_path):
     assert [op.stream for op in ops if op.kind == "LAUNCH"] == [made]
     order = [kind for kind in kinds(ops) if kind in ("HOST_RELEASE", "HOST_ACQUIRE", "LAUNCH")]
     assert order.index("HOST_ACQUIRE") < order.index("LAUNCH")
+
+
+WORK = "float* d; void work() { cudaMemset(d, 0, 4); }"
+
+
+def order_of(program, tmp_path):
+    """Return, for each path, which of the thread's fill and main's free comes first."""
+    worlds = reading_of(program, tmp_path).worlds
+    return [[op.kind for op in operations(world) if op.kind in ("MEMSET", "FREE")] for world in worlds]
+
+
+def test_what_nobody_sees_may_wait_for_a_thread(tmp_path):
+    body = "cudaMalloc(&d, 4); std::thread t(work); wait_for_all(); cudaFree(d); t.join();"
+    assert order_of(f"{WORK}\nint main() {{ {body} }}", tmp_path) == [["MEMSET", "FREE"]] * 2
+
+
+def test_main_waits_for_what_a_thread_releases(tmp_path):
+    before = f"std::binary_semaphore ready{{0}};\n{WORK}"
+    body = "cudaMalloc(&d, 4); std::thread t(work); ready.acquire(); cudaFree(d); t.join();"
+    assert order_of(f"{before}\nint main() {{ {body} }}", tmp_path) == [["MEMSET", "FREE"]] * 2
+
+
+def test_a_thread_that_nobody_is_seen_to_wait_for_runs_at_once_only(tmp_path):
+    body = "cudaMalloc(&d, 4); auto* t = new std::thread(work); cudaFree(d);"
+    assert order_of(f"{WORK}\nint main() {{ {body} }}", tmp_path) == [["MEMSET", "FREE"]]
+
+
+def test_threads_run_at_once_where_host_functions_may_tell_them(tmp_path):
+    before = f"{WORK}\nvoid tell(void*) {{}}"
+    body = "cudaMalloc(&d, 4); std::thread t(work); cudaLaunchHostFunc(0, tell, d); cudaFree(d); t.join();"
+    assert order_of(f"{before}\nint main() {{ {body} }}", tmp_path) == [["MEMSET", "FREE"]]
+
+
+def test_posix_threads_run_at_once(tmp_path):
+    body = "pthread_t t; cudaMalloc(&d, 4); pthread_create(&t, NULL, run, NULL); pthread_join(t, NULL); cudaFree(d);"
+    before = "float* d; void* run(void*) { cudaMemset(d, 0, 4); return NULL; }"
+    assert order_of(f"{before}\nint main() {{ {body} }}", tmp_path) == [["MEMSET", "FREE"]]
+
+
+def test_a_thread_runs_late_where_only_its_join_is_waited_for(tmp_path):
+    body = "cudaMalloc(&d, 4); std::thread t(work); cudaFree(d); t.join();"
+    assert order_of(f"{WORK}\nint main() {{ {body} }}", tmp_path) == [["MEMSET", "FREE"], ["FREE", "MEMSET"]]

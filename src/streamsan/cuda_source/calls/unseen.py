@@ -63,6 +63,7 @@ class Unseen:
         """A call into code nobody can see: it may use, order, free or replace whatever reaches it."""
         machine = self.machine
         machine.failures.asked()
+        machine.run_late_threads()
         if this is None and self._is_check(name, operands):
             machine.not_understood(span, f"`{name}` is not visible here")
             return Operand(operands[0].value)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from streamsan.cuda_source.library.callables import Function
 from streamsan.cuda_source.library.host_data import value_of
 from streamsan.cuda_source.library.modelled import Modelled
-from streamsan.cuda_source.library.threads_and_processes import Future, Waits, run_late_threads
+from streamsan.cuda_source.library.threads_and_processes import Future, Waits
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
@@ -57,10 +57,13 @@ class Mutex(Synchroniser):
     own_parts = ("promised",)
     promised: Cell | None = None
     _ACQUIRE = frozenset({"lock", "lock_shared", "acquire", "wait", "arrive_and_wait", "wait_for", "wait_until"})
+    _WAITS = _ACQUIRE - {"lock", "lock_shared"} | {"try_acquire"}
     _RELEASE = frozenset({"unlock", "unlock_shared", "release", "notify_one", "notify_all", "arrive_and_wait",
                           "count_down", "set_value", "arrive", "clear", "set_exception"})  # fmt: skip
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
+        if method in self._WAITS:
+            machine.run_late_threads()
         if method in ("try_lock", "try_acquire", "test_and_set"):
             self.acquire(machine, span)
             return 1 if method != "test_and_set" else 0
@@ -96,7 +99,6 @@ class Mutex(Synchroniser):
         """A thread's body runs where it starts: if what it waits for is still to come, it cannot go on here."""
         device = machine.device
         if device.thread is device.model.main_thread:
-            run_late_threads(machine)
             return
         if predicate:
             held = predicate[0].held
@@ -208,7 +210,7 @@ class Atomic(Synchroniser):
         value = machine.expressions.load(operands[0], span) if operands else None
         old = self.held.value
         if method in ("load", "wait") or method.startswith("operator ") or method in ("operator==", "operator!="):
-            run_late_threads(machine)
+            machine.run_late_threads()
             self.acquire(machine, span)
             old = self.held.value
             return operators.compare(method[8:], old, value) if method in ("operator==", "operator!=") else old

@@ -67,16 +67,11 @@ class Late(LibraryObject):
         return self.result
 
 
-def run_late_threads(machine: Machine) -> None:
-    """The thread at hand waits for something: now the others run."""
-    if machine.late_threads and machine.device.thread is machine.device.model.main_thread:
-        for late in list(machine.late_threads.values()):
-            late.run(machine)
-
-
 def _starts_late(machine: Machine, callee: Value) -> bool:
     """Decide whether main's new thread runs only where main waits for it: the program must be right either way."""
     if machine.device.thread is not machine.device.model.main_thread:
+        return False
+    if machine.relevance.has_host_functions:  # these tell threads what is done; the reader runs them at their call
         return False
     node = callee.node if isinstance(callee, Closure) else None
     functions = callee.functions if isinstance(callee, FunctionValue) else []
@@ -114,17 +109,23 @@ def start(
 
     The thread is called as the function is; for a lambda, as the variable that holds the thread (`name`).
     """
-    device = machine.device
-    parent = device.thread
-    name = getattr(callee, "name", "") or name or f"{UNNAMED}line {span.line}"
-    worker = device.model.spawn(parent, name, device.site(span))
-    worker.conditional = parent.conditional
-    given = [_decayed(machine, operand, span) for operand in operands]
+    worker, given = _spawned(machine, callee, operands, span, name)
     if _starts_late(machine, callee):
         late = machine.late_threads[worker] = Late(worker, callee, given, span)
         machine.reach.kept.append(late)
         return worker, late
     return worker, _run(machine, worker, callee, given, span)
+
+
+def _spawned(
+    machine: Machine, callee: Value, operands: list[Operand], span: Span, name: str = ""
+) -> tuple[HostThread, list[Operand]]:
+    device = machine.device
+    parent = device.thread
+    name = getattr(callee, "name", "") or name or f"{UNNAMED}line {span.line}"
+    worker = device.model.spawn(parent, name, device.site(span))
+    worker.conditional = parent.conditional
+    return worker, [_decayed(machine, operand, span) for operand in operands]
 
 
 def _run(machine: Machine, worker: HostThread, callee: Value, given: list[Operand], span: Span) -> Value:
@@ -283,7 +284,7 @@ class Future(Modelled):
             device.model.join(device.thread, self.worker, device.site(span))
             self.worker = None
         elif self.key:
-            run_late_threads(machine)
+            machine.run_late_threads()
             device.model.acquire(device.thread, self.key, EdgeClass.RUN, device.site(span))
 
     def destroy(self, machine: Machine, span: Span) -> None:
@@ -324,12 +325,13 @@ def async_(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
 
 
 def pthread_create(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """Start a POSIX thread."""
+    """Start a POSIX thread. It runs at once: what main waits for is not told apart among POSIX's calls."""
     if len(operands) < 4:
         return 0
     target = machine.expressions.dereference(value_of(machine, operands, 0, call), call.span).cell
     callee = value_of(machine, operands, 2, call)
-    worker, _ = start(machine, callee, operands[3:4], call.span)
+    worker, given = _spawned(machine, callee, operands[3:4], call.span)
+    _run(machine, worker, callee, given, call.span)
     if target is not None:
         target.value = Thread(CType("pthread_t"), worker)
     return 0

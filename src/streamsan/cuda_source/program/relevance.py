@@ -23,6 +23,9 @@ Fact = TypeVar("Fact")
 CUDA_NAME = re.compile(r"(?:cuda|cu|CU|cl|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)|cl(?:_|::)\w")
 CUDA_WORD = re.compile(r"\b(?:cuda|cu|cl)[A-Z]|<<<")
 MOST_FUNCTIONS = 2000
+_HOST_FUNCTION = re.compile(
+    r"\b(?:cu(?:da)?LaunchHostFunc|cu(?:da)?StreamAddCallback|clSetEventCallback|clEnqueueNativeKernel)\b"
+)
 _RECORDS = frozenset({"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "cuEventRecordWithFlags"})
 _EXITS = frozenset({"exit", "_exit", "_Exit", "quick_exit", "abort", "terminate", "MPI_Abort"})
 _FIELDS: dict[type[Any], tuple[str, ...]] = {}
@@ -212,6 +215,12 @@ class Relevance:
                     found.setdefault(last_name(method.name), []).append(method)
             self._bodies = found
         return self._bodies
+
+    @property
+    def has_host_functions(self) -> bool:
+        """A host function, or a callback, is named somewhere."""
+        texts = self.program.unit.files.values()
+        return self._once("host functions", self, lambda: any(_HOST_FUNCTION.search(text) for text in texts))
 
     def matters_when(self, body: Any) -> bool:
         """Tell whether a host thread's body issues work, records events, or waits for others: when it runs matters."""
