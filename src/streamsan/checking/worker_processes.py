@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import replace
 
 from pebble import ProcessExpired, ProcessPool
@@ -27,31 +28,30 @@ Outcome = Checked | Problem
 
 def outcomes(paths: Sequence[str], options: SourceOptions, proofs: Proofs, jobs: int) -> Iterator[Outcome]:
     """Check files in `jobs` processes, and yield what comes of each, in their order."""
-    # Not forked of this process, for it may have threads.
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(_LOADED))
-    pool = ProcessPool(min(jobs, len(paths)), context=context, initializer=_begin, initargs=[options, proofs])
-    try:
+    with _pool(min(jobs, len(paths)), options, proofs) as pool:
         # The largest begin first: one that takes long does not keep the others waiting at the end.
         futures = {path: pool.schedule(_check, args=[path]) for path in sorted(paths, key=_size, reverse=True)}
         for path in paths:
             yield _outcome(path, futures[path])
-        pool.close()
-    finally:
-        pool.stop()
-        pool.join()
 
 
 def outlines(paths: Sequence[str], options: SourceOptions, jobs: int) -> list[Outline]:
     """Return what each source defines and needs, read in `jobs` processes."""
+    with _pool(min(jobs, len(paths)), options, ALL) as pool:
+        futures = [pool.schedule(_outline, args=[path]) for path in paths]
+        return [_outline_of(path, future) for path, future in zip(paths, futures, strict=True)]
+
+
+@contextmanager
+def _pool(size: int, options: SourceOptions, proofs: Proofs) -> Iterator[ProcessPool]:
+    """So many processes, which end with the block."""
+    # Not forked of this process, for it may have threads.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(_LOADED))
-    pool = ProcessPool(min(jobs, len(paths)), context=context, initializer=_begin, initargs=[options, ALL])
+    pool = ProcessPool(size, context=context, initializer=_begin, initargs=[options, proofs])
     try:
-        futures = [pool.schedule(_outline, args=[path]) for path in paths]
-        found = [_outline_of(path, future) for path, future in zip(paths, futures, strict=True)]
+        yield pool
         pool.close()
-        return found
     finally:
         pool.stop()
         pool.join()

@@ -26,6 +26,7 @@ MOST_FUNCTIONS = 2000
 _HOST_FUNCTION = re.compile(
     r"\b(?:cu(?:da)?LaunchHostFunc|cu(?:da)?StreamAddCallback|clSetEventCallback|clEnqueueNativeKernel)\b"
 )
+_CONDITION = re.compile("condition_variable")
 _RECORDS = frozenset({"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "cuEventRecordWithFlags"})
 _EXITS = frozenset({"exit", "_exit", "_Exit", "quick_exit", "abort", "terminate", "MPI_Abort"})
 _FIELDS: dict[type[Any], tuple[str, ...]] = {}
@@ -219,15 +220,18 @@ class Relevance:
     @property
     def has_host_functions(self) -> bool:
         """A host function, or a callback, is named somewhere."""
+        return self._is_named(_HOST_FUNCTION)
+
+    def _is_named(self, words: re.Pattern[str]) -> bool:
         texts = self.program.unit.files.values()
-        return self._once("host functions", self, lambda: any(_HOST_FUNCTION.search(text) for text in texts))
+        return self._once(words.pattern, self, lambda: any(words.search(text) for text in texts))
 
     def matters_when(self, body: Any) -> bool:
         """Tell whether a host thread's body issues work, records events, or waits for others: when it runs matters."""
         return self._once("matters when", body, lambda: self._matters_when(body))
 
     def _matters_when(self, body: Any) -> bool:
-        waits = any("condition_variable" in text for text in self.program.unit.files.values())
+        waits = self._is_named(_CONDITION)
         pending = [body]
         seen: set[str] = set()
         while pending and len(seen) < MOST_FUNCTIONS:
