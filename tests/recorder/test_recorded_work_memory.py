@@ -92,6 +92,8 @@ def test_pools(recorded: Scenarios) -> None:
         (OperationKind.HANDLE_DESTROY, 0x9001, 0),
         (OperationKind.HANDLE_USE, 0x9001, 1),
         (OperationKind.HANDLE_CREATE, 0, 1),
+        (OperationKind.HANDLE_CREATE, 0x9001, 0),  # the driver's own pool, at the handle that was given back
+        (OperationKind.HANDLE_USE, 0x9001, 0),
     ]
     assert all(each.view.detail == HandleKind.POOL for each in found)
 

@@ -9,6 +9,7 @@ namespace {
 
 EndedHandles* graphs_ended = new EndedHandles;
 EndedHandles* graph_execs_ended = new EndedHandles;
+EndedHandles* pools_ended = new EndedHandles;
 
 void write_again(Lane& lane, const Slot& slot) {
     Slot* const again = lane.reserve(0);
@@ -42,6 +43,7 @@ LiveHandles& event_records() {
 
 EndedHandles& ended_graphs() { return *graphs_ended; }
 EndedHandles& ended_graph_execs() { return *graph_execs_ended; }
+EndedHandles& ended_pools() { return *pools_ended; }
 
 LiveHandles& current_contexts() {
     static LiveHandles& current = *new LiveHandles;
@@ -70,6 +72,7 @@ void handles_after_fork() {
     current_contexts().forget_after_fork();
     graphs_ended = new EndedHandles;
     graph_execs_ended = new EndedHandles;
+    pools_ended = new EndedHandles;
 }
 
 }  // namespace streamsan::recorder::cuda

@@ -103,9 +103,10 @@ LiveHandles& live_streams();
 LiveHandles& live_events();
 /// The latest record of each event, as EVENT_RECORD told of it. Kept only where files have a limit.
 LiveHandles& event_records();
-/// Graphs and executable graphs, of which nothing else is kept here.
+/// Graphs, executable graphs and pools, of which nothing else is kept here.
 EndedHandles& ended_graphs();
 EndedHandles& ended_graph_execs();
+EndedHandles& ended_pools();
 /// The latest CONTEXT_CURRENT of each thread, by the thread's index.
 LiveHandles& current_contexts();
 

@@ -421,6 +421,10 @@ SCENARIO(pools) {
     call("cuMemPoolDestroy", {pool});
     call("cuMemPoolTrimTo", {pool, 0}, 1);
     call("cuMemPoolCreate", {at(pool), at(word)}, 1);
+    make("cuDeviceGetMemPool", 0x9002, {0});         // nothing is told of a pool that was always there
+    pool = make("cuDeviceGetMemPool", 0x9001, {0});  // the driver's own, made at the handle of the destroyed one
+    call("cuMemPoolTrimTo", {pool, 0});
+    make("cuMemGetDefaultMemPool", pool, {at(word), 1});
 }
 
 SCENARIO(variables) {
