@@ -88,7 +88,7 @@ def listed(suites: Path) -> Iterator[Group]:
                 group.get("parts", 1),
                 group.get("only", ""),
                 group.get("leave_out", ""),
-                entry.get("before", ""),
+                entry.get("before", "") + group.get("before", ""),
                 group.get("alone", False),
                 group.get("devices", 1),
                 tuple(group.get("plugins", ())),

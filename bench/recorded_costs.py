@@ -22,13 +22,17 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from recording import HERE, Served, Way, WorkloadError, compiled, empty_subscriber, recorded, value_of
+from recording import HERE, Served, Way, WorkloadError, build_with_cupti, compiled, empty_subscriber, recorded, value_of
 
 PLAIN, EMPTY, THIS, OTHER = "plain", "a subscriber that does nothing", "streamsan run", "streamsan run, other build"
+STORM = "launch storm (us a launch; one process for each value)"
+FAILURES = (WorkloadError, OSError, subprocess.CalledProcessError)
+TOLD, NO_SITES = "a tracker that does nothing", "streamsan run --no-sites"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +43,13 @@ class Script:
     source: str
     groups: int
     steps: int
+    tells_torch_blocks: bool = False
+    """and it does little else: what PyTorch's own telling costs is measured too, and recording without call sites"""
 
 
 SCRIPTS = (
     Script("PyTorch, a small MLP's step (ms)", "mlp.py", 4, 50),
-    Script("PyTorch, 1,000 tensors made and dropped (ms)", "tensors.py", 3, 100),
+    Script("PyTorch, 1,000 tensors made and dropped (ms)", "tensors.py", 3, 100, tells_torch_blocks=True),
     Script("CuPy, 1,000 arrays made and dropped (ms)", "cupy_blocks.py", 3, 50),
 )
 
@@ -104,16 +110,34 @@ def storm(folder: Path, against: Path | None, rounds: int) -> None:
     all_ways = ways(folder / "storm-traces", against)
     all_ways.insert(1, Way(EMPTY, environment={"CUDA_INJECTION64_PATH": empty_subscriber(folder)}))
     taken = in_turns({way.name: partial(value_of, [program, "150000", "2"], way) for way in all_ways}, rounds)
-    show("launch storm (us a launch; one process for each value)", [taken])
+    show(STORM, [taken])
 
 
 def start(script: Script, folder: Path, against: Path | None) -> list[list[Served]]:
     """Start the processes of all groups."""
     command = [sys.executable, str(HERE / script.source), "serve"]
-    return [
-        [Served(command, way) for way in ways(folder / f"{script.source}-{group}", against)]
-        for group in range(script.groups)
-    ]
+    groups = []
+    for group in range(script.groups):
+        all_ways = ways(folder / f"{script.source}-{group}", against)
+        if script.tells_torch_blocks:
+            place = folder / f"{script.source}-{group}-no-sites"
+            place.mkdir()
+            all_ways[1:1] = [
+                Way(TOLD, environment={"EMPTY_TRACKER": empty_tracker(folder)}),
+                Way(NO_SITES, [*recorded(place, "--no-sites")]),
+            ]
+        groups.append([Served(command, way) for way in all_ways])
+    return groups
+
+
+def empty_tracker(folder: Path) -> str:
+    """Compile the tracker that does nothing for the PyTorch that is installed; return its path."""
+    library = folder / "empty_tracker.so"
+    if not library.exists():
+        torch = Path(find_spec("torch").origin).parent  # type: ignore[union-attr, arg-type]
+        built = [f"-I{torch / 'include'}", f"-L{torch / 'lib'}", "-lc10_cuda", "-lc10"]
+        build_with_cupti(library, "empty_tracker.cpp", "-std=c++20", *built)
+    return str(library)
 
 
 def is_ready(script: Script, groups: Sequence[Sequence[Served]]) -> bool:
@@ -141,17 +165,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure all workloads."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="a folder with another build's package")
+    parser.add_argument("--only", default="", metavar="WORD", help="only workloads with this in their title")
     parser.add_argument("--rounds", type=int, default=7, help="runs of the storm")
     parser.add_argument("--turns", type=int, default=12, help="turns of each group of processes")
     given = parser.parse_args(arguments)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="streamsan-costs-") as name, ThreadPoolExecutor(32) as beside:
         folder = Path(name)
-        try:
-            storm(folder, given.against, given.rounds)
-        except (WorkloadError, OSError, subprocess.CalledProcessError) as failure:
-            print(f"\nthe storm failed: {failure}", flush=True)
-        started = [(script, start(script, folder, given.against)) for script in SCRIPTS]
+        if given.only in STORM:
+            try:
+                storm(folder, given.against, given.rounds)
+            except FAILURES as failure:
+                print(f"\nthe storm failed: {failure}", flush=True)
+        started = []
+        for script in SCRIPTS:
+            if given.only in script.title:
+                try:
+                    started.append((script, start(script, folder, given.against)))
+                except FAILURES as failure:
+                    print(f"\n{script.title} failed: {failure}", flush=True)
         # All of them: one that is still starting disturbs those that are measured.
         ready = [each for each in started if is_ready(*each)]
         for script, groups in ready:
