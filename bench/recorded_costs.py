@@ -48,8 +48,8 @@ class Script:
 
 
 SCRIPTS = (
-    Script("PyTorch, a small MLP's step (ms)", "mlp.py", 4, 50),
-    Script("PyTorch, 1,000 tensors made and dropped (ms)", "tensors.py", 3, 100, tells_torch_blocks=True),
+    Script("PyTorch, a small MLP's step (ms)", "mlp.py", 8, 50),
+    Script("PyTorch, 1,000 tensors made and dropped (ms)", "tensors.py", 6, 100, tells_torch_blocks=True),
     Script("CuPy, 1,000 arrays made and dropped (ms)", "cupy_blocks.py", 3, 50),
 )
 
