@@ -396,3 +396,24 @@ def test_traces_beside_sources_are_no_reason_to_stop(capsys: Run) -> None:
     status, out, err = run(capsys, "--diff", "a.cu", str(trace))
     assert (status, "edits need source" in err) == (1, False)
     assert out.startswith("--- a/a.cu\n")
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "#define CHECK(call) do { cudaError_t s2 = (call); if (s2 != cudaSuccess) throw 1; } while (0)",
+        "#define TRY(call) cudaError_t s2 = (call); if (s2) throw 1\n#define CHECK(call) { TRY(call); }",
+    ],
+)
+def test_a_check_does_not_go_around_a_name_that_it_declares(capsys: Run, check: str) -> None:
+    text = RACE.replace(HEAD.split("\n")[1], check)
+    after = fixed(capsys, text)
+    assert "CHECK(cudaEventCreateWithFlags(&streamsan_event, cudaEventDisableTiming));" in after
+    assert "\n        cudaEventRecord(streamsan_event, s2);\n" in after
+    assert "CHECK(cudaStreamWaitEvent(s1, streamsan_event, 0));" in after
+
+
+def test_an_event_has_no_name_that_is_a_macro(capsys: Run) -> None:
+    after = fixed(capsys, RACE.replace("__global__", "#define streamsan_event 17\n__global__"))
+    assert "cudaEventRecord(streamsan_event_2, s2)" in after
+    assert "cudaEventRecord(streamsan_event_2, s2)" in fixed(capsys, f"#define streamsan_event(x) x\n{RACE}", "b.cu")

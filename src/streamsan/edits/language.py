@@ -162,6 +162,10 @@ class Language(ABC, Generic[P]):
         """Return the edits that make the call at a place return when its command is done, none where it cannot."""
         return ()
 
+    def name_in_block(self, wanted: str) -> str:
+        """Return a name for what is declared in a block of its own, where it may hide another one."""
+        return wanted
+
     def new_name(self, wanted: str, place: P) -> str:
         """Return a name that means nothing else around a place."""
         return wanted
@@ -178,6 +182,10 @@ class Language(ABC, Generic[P]):
 
     def hidden_name(self, group: Group, place: P) -> str:
         """Return a name of what is moved that is not visible behind a place's statement, "" where all are."""
+        return ""
+
+    def in_the_way(self, group: Group, place: P, block: Node, target: Node) -> str:
+        """Return why a group may not come behind a statement of a block: what else would come later; "" if it may."""
         return ""
 
     def scope_end(self, place: P) -> str:

@@ -89,6 +89,11 @@ class Moves:
             if hidden:
                 language.reasons.append(f"`{hidden}` is not visible behind line {end}")
                 continue
+            reason = language.in_the_way(group, place, block, target)
+            if reason:
+                begin = layout.span(group.statements[0]).line
+                language.reasons.append(f"line {begin} cannot come behind line {end}: {reason}")
+                continue
             for code, imports in self._waits_before(what, last, at_last):
                 try:
                     edits = layout.moved(group.statements, target, code.lines)

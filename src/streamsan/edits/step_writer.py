@@ -165,12 +165,12 @@ class Writer:
         """Yield events, each recorded in one stream and awaited by another."""
         if not streams or any(first == second for first, second in streams):
             return
-        calls = phrases.calls
-        for made in phrases.new_event(EVENT):
+        calls, event = phrases.calls, self._language.name_in_block(EVENT)
+        for made in phrases.new_event(event):
             code = Code(())
             for runs, waits in streams:
-                code += made + phrases.call(calls.record, EVENT, runs)
-                code += phrases.call(calls.stream_wait, waits, EVENT, "0") + _destroyed(phrases, EVENT)
+                code += made + phrases.call(calls.record, event, runs)
+                code += phrases.call(calls.stream_wait, waits, event, "0") + _destroyed(phrases, event)
             yield from self._put(place, phrases.enclosed(code), phrases, behind)
 
     def _event_apart(self, step: EventBetween) -> Iterator[Variant]:

@@ -8,7 +8,7 @@ what it does, or an assignment whose result the next statement looks at.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from streamsan.cuda_syntax.tree import (
@@ -23,6 +23,7 @@ from streamsan.cuda_syntax.tree import (
     If,
     Lambda,
     Literal_,
+    Macro,
     Name,
     Span,
     Statement,
@@ -40,6 +41,8 @@ MOST_LINES = 8
 """A check that takes more lines is not copied."""
 _FORMAT = re.compile(r"%[-+ #0-9.*]*[a-zA-Z]|\{[^{}]*\}")
 _SPACE = re.compile(r"\s+")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_DECLARED = re.compile(r"[A-Za-z_]\w*[\s*&]+([A-Za-z_]\w*)\s*(?:=(?!=)|\{|\()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,19 @@ class Check:
     def _renamed(self, piece: str, name: str) -> str:
         """A message that names the call names the new one."""
         return re.sub(rf"\b{self.api}\b", name, piece) if self.api else piece
+
+    def hides(self, macros: Mapping[str, Macro]) -> frozenset[str]:
+        """Return the names that mean something else where the call stands: what the check, or its macro, declares."""
+        texts, known = ["".join(self.pieces)], set[str]()
+        found = set[str]()
+        while texts:
+            text = texts.pop()
+            found.update(_DECLARED.findall(text))
+            for word in _WORD.findall(text):
+                if word in macros and word not in known:
+                    known.add(word)
+                    texts.append(macros[word].text)
+        return frozenset(found)
 
     @property
     def key(self) -> str:

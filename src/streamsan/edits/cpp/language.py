@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import chain, count, takewhile
 from pathlib import Path
 
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
@@ -22,7 +22,7 @@ from streamsan.cuda_syntax.tree import (
 )
 from streamsan.cuda_syntax.unit import read_unit
 from streamsan.cuda_syntax.walk import nodes
-from streamsan.edits.code_place import Argument
+from streamsan.edits.code_place import Argument, Node
 from streamsan.edits.cpp.calls import ASKING, Chains, Written, api_name, stream_argument
 from streamsan.edits.cpp.checks import check_at
 from streamsan.edits.cpp.command_arguments import into_wait_list, made_blocking, returned_event, returning
@@ -32,6 +32,7 @@ from streamsan.edits.cpp.names import HandleNames
 from streamsan.edits.cpp.nodes import dependent_edits, needs_nothing_else, node_name
 from streamsan.edits.cpp.phrases import CppPhrases
 from streamsan.edits.cpp.places import CppPlace, loops_around
+from streamsan.edits.cpp.reordering import Reordering
 from streamsan.edits.cpp.scope import names_in, names_in_statement
 from streamsan.edits.cpp.wrapped_commands import (
     into_wrapped_list,
@@ -85,6 +86,7 @@ class Cpp(Language[CppPlace]):
         self._chains = chains
         self._trace = trace
         self._names = HandleNames(chains, self.layout, trace)
+        self._reordering = Reordering(chains.unit)
 
     def api(self, operation: Operation) -> str:
         return self._trace.trace.apis[operation.api]
@@ -191,12 +193,18 @@ class Cpp(Language[CppPlace]):
         platform = next((each for each in (CUDA, OPENCL) if each.interface(next(iter(apis), "")) is not None), CUDA)
         calls = Calls(any(platform.is_low_level(api) for api in apis), platform)
         check = check_at(place, calls.driver, self.layout, self._names.scope(place))
-        return CppPhrases(calls, check, self.layout.unit(place.span.file))
+        hidden = check.hides(self._chains.unit.macros)
+        return CppPhrases(calls, check, hidden, self.layout.unit(place.span.file))
+
+    def name_in_block(self, wanted: str) -> str:
+        macros = self._chains.unit.macros
+        return next(name for name in _numbered(wanted) if name not in macros)
 
     def new_name(self, wanted: str, place: CppPlace) -> str:
         """Return a name that a file does not have."""
-        names = (wanted, *(f"{wanted}_{number}" for number in range(2, 1000)))
-        return next(name for name in names if not self.layout.has_word(place.span.file, name))
+        macros = self._chains.unit.macros
+        free = (name for name in _numbered(wanted) if name not in macros)
+        return next(name for name in free if not self.layout.has_word(place.span.file, name))
 
     # -- what may be moved, or taken out --------------------------------------------------------
 
@@ -208,6 +216,11 @@ class Cpp(Language[CppPlace]):
         scope = self._names.scope(place)
         names = (name for statement in group.statements for name in names_in_statement(statement))
         return next((name for name in names if not scope.has(name)), "")
+
+    def in_the_way(self, group: Group, place: CppPlace, block: Node, target: Node) -> str:
+        assert isinstance(block, Block)
+        assert isinstance(target, Statement)
+        return self._reordering.in_the_way(group, place, block, target)
 
     def scope_end(self, place: CppPlace) -> str:
         block = place.block
@@ -242,6 +255,10 @@ class Cpp(Language[CppPlace]):
 
     def kernel_wait(self, file: str) -> tuple[str, bool]:
         return f"{GRID_WAIT}();", True
+
+
+def _numbered(wanted: str) -> Iterator[str]:
+    return chain((wanted,), (f"{wanted}_{number}" for number in count(2)))
 
 
 def _is_on_one_line(place: CppPlace) -> bool:

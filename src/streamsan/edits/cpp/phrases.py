@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 
-from streamsan.edits.cpp.checks import Check
+from streamsan.edits.cpp.checks import BARE, Check
 from streamsan.edits.language import Code
 from streamsan.evidence.fix.steps import Calls
 from streamsan.findings.finding import Edit
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 class CppPhrases:
@@ -15,9 +18,11 @@ class CppPhrases:
 
     imports: Sequence[Edit] = ()
 
-    def __init__(self, calls: Calls, check: Check, unit: str) -> None:
+    def __init__(self, calls: Calls, check: Check, hidden: Collection[str], unit: str) -> None:
+        """`hidden`: names that mean something else within the check."""
         self.calls = calls
         self._check = check
+        self._hidden = hidden
         self._unit = unit
 
     def function(self, name: str) -> str:
@@ -25,7 +30,9 @@ class CppPhrases:
 
     def call(self, api: str, *arguments: str) -> Code:
         call = f"{api}({', '.join(arguments)})"
-        return Code(tuple(self._check.around(call)), (call,))
+        # `cudaError_t s = (call)` around a call that is given a stream `s` does not compile.
+        check = BARE if any(word in self._hidden for word in _WORD.findall(call)) else self._check
+        return Code(tuple(check.around(call)), (call,))
 
     def new_event(self, event: str) -> Iterator[Code]:
         if self.calls.driver:
