@@ -25,6 +25,7 @@ class HandMade:
     source_lines: dict[str, dict[int, str]] = field(default_factory=dict)
     of_libraries: tuple[int, ...] = ()
     library_calls: dict[int, Site] = field(default_factory=dict)
+    devices: dict[int, int] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=lambda: [Site("", 0)])
     sequence: int = 0
 
@@ -36,6 +37,9 @@ class HandMade:
 
     def library_call(self, number: int) -> Site:
         return self.library_calls.get(number, self.sites[0])
+
+    def current_device(self, thread: int, sequence: int) -> int | None:
+        return self.devices.get(sequence)
 
     def at(self, line: int, label: str = "", file: str | None = None, column: int = 5) -> int:
         self.sites.append(Site(self.path if file is None else file, line, column, line, column + 9, "main", "", label))

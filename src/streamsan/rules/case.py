@@ -20,6 +20,7 @@ from streamsan.trace.source_lines import SourceLines
 from streamsan.trace.trace import Thread
 from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, RelatedRole, StreamKind
 
+DEFAULT = "the default stream"
 PER_THREAD = "the per-thread default stream"
 ANONYMOUS = "the memory"
 RECORDING = "recording"
@@ -83,6 +84,9 @@ class Names(Protocol):
 
     def library_call(self, number: int) -> Site:
         """Return the frame of a Python library that the program's line called; a site with no file: no such."""
+
+    def current_device(self, thread: int, sequence: int) -> int | None:
+        """Return the device that is current to a thread at an operation, None where that is not known."""
 
 
 class Case:
@@ -221,13 +225,28 @@ class Case:
         if operation.kind is OperationKind.GRAPH_NODE:
             return "the graph"
         if operation.stream_kind is StreamKind.LEGACY or operation.stream == self.platform.legacy_stream:
-            return "the default stream"
+            return self._default_stream(operation)
         if operation.stream_kind is StreamKind.PER_THREAD or operation.stream == self.platform.per_thread_stream:
             return self._per_thread_stream(operation)
         label = self.stream_label(operation)
         if label or not operation.stream_number or self.names.origin != RECORDING:
             return f"stream `{label}`" if label else "its stream"
         return f"stream {operation.stream_number}"
+
+    def _default_stream(self, operation: Operation) -> str:
+        """Return the name of a device's default stream; whose it is, where the fact is about several devices'."""
+        own = self.platform.legacy_stream
+        several = [
+            each
+            for each in (self.operation, *(other for _, other in self.fact.related))
+            if each.stream and (each.stream_kind is StreamKind.LEGACY or each.stream == own)
+        ]
+        if len(several) > 1:
+            device = {each.sequence: self.names.current_device(each.thread, each.sequence) for each in several}
+            mine = device.get(operation.sequence)
+            if mine is not None and any(other not in (None, mine) for other in device.values()):
+                return f"{DEFAULT} of device {mine}"
+        return DEFAULT
 
     def _per_thread_stream(self, operation: Operation) -> str:
         """Return the name of a thread's default stream; whose it is, where the fact is about several threads'."""
@@ -278,11 +297,12 @@ class Case:
         fixed = {
             "the host": "<stream>",
             "its stream": "<stream>",
-            "the default stream": self.phrase("default_stream"),
             "the graph": "<stream>",
         }
         if name.startswith(PER_THREAD):
             return self.phrase("per_thread_stream")
+        if name.startswith(DEFAULT):
+            return self.phrase("default_stream")
         return fixed.get(name) or name.removeprefix("stream ").strip("`")
 
     def _placeholder(self, what: str, number: int, where: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from streamsan.trace.current_devices import CurrentDevices
 from streamsan.trace.launch_shapes import UNKNOWN_SHAPE, LaunchShape
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
 from streamsan.trace.ranks import ranks_by_process
@@ -93,6 +94,7 @@ class Trace:
         self.judged_from = 0
         """number of the first operation that is judged; those before it are the past. 0: all are"""
         self._local: Callable[[str], str] | None = None
+        self._devices: CurrentDevices | None = None
 
     @property
     def operations(self) -> int:
@@ -158,6 +160,15 @@ class Trace:
         if self.stacks is None or not 0 < number < len(self.sites):
             return UNKNOWN_SITE
         return self.stacks.library_call(number)
+
+    def current_device(self, thread: int, sequence: int) -> int | None:
+        """Return the device that is current to a thread at an operation, None where that is not known.
+
+        The whole trace is read for the first answer.
+        """
+        if self._devices is None:
+            self._devices = CurrentDevices(self.chunks())
+        return self._devices.of(thread, sequence)
 
     def _relocated(self, site: Site) -> Site:
         if self._local is None or not site.line:

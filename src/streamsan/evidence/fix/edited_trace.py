@@ -13,6 +13,7 @@ from streamsan.order.facts import Operation
 from streamsan.order.places import PlaceKey, place_of
 from streamsan.order.rearrangement import operation_starts, rearranged
 from streamsan.rules.case import Names
+from streamsan.trace.current_devices import CurrentDevices
 from streamsan.trace.layout import SLOT
 from streamsan.trace.site import Site
 from streamsan.trace.source_lines import SourceLines
@@ -267,6 +268,10 @@ class EditedTrace:
     def library_call(self, number: int) -> Site:
         """As in the trace."""
         return self._trace.library_call(number if number <= FIRST_INSERTED_SITE else 0)
+
+    def current_device(self, thread: int, sequence: int) -> int | None:
+        """Return the device that is current to a thread at an operation, None where that is not known."""
+        return CurrentDevices(self.chunks()).of(thread, sequence)
 
     def site(self, number: int) -> Site:
         """Return a site of the original, or one that stands for a place where something was put in."""
