@@ -1,0 +1,130 @@
+"""The timeline of one trace: columns with a number for each operation, and the tables that the numbers stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streamsan.timeline.calls_drawn import Call, calls_of
+from streamsan.timeline.drawn_edges import Edges, edges_of
+from streamsan.timeline.lanes import Lane, lanes_of
+from streamsan.timeline.memory_bars import MemoryBars, bars_of
+from streamsan.timeline.shown_operations import shown_slots
+from streamsan.timeline.wait_sites import WaitSite, wait_sites
+from streamsan.trace import Trace
+from streamsan.trace.store import Slots
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """A run as it is drawn. Operations are numbered from 0 in the order of their issue.
+
+    An operation's place is its number. Where the trace knows times (`timed`), it is also [time, time + duration).
+    """
+
+    title: str
+    """the trace's file, or the source it came from"""
+    platform: str
+    origin: str
+    lanes: tuple[Lane, ...]
+    calls: tuple[Call, ...]
+    sequence: NDArray[np.uint64]
+    """by operation: its number in the trace, ascending"""
+    lane: NDArray[np.uint16]
+    """by operation: where it stands, index in `lanes`"""
+    call: NDArray[np.uint32]
+    """by operation: what it is, index in `calls`"""
+    time: NDArray[np.uint64]
+    """by operation: when its call was entered, ns since the first; all 0 where the trace has no times"""
+    duration: NDArray[np.uint64]
+    """by operation: how long the call took, ns; 0: not known"""
+    status: NDArray[np.int16]
+    """by operation: what the call returned; 0: success, -32768: not known"""
+    memory: MemoryBars
+    edges: Edges
+    waits: tuple[WaitSite, ...]
+    """waits by call site"""
+    left_out: int = 0
+    """operations behind the last one that is drawn"""
+    notes: tuple[str, ...] = field(default=())
+    """what the picture does not show, one line each"""
+
+    @property
+    def operations(self) -> int:
+        """How many operations there are."""
+        return len(self.sequence)
+
+    @property
+    def timed(self) -> bool:
+        """Whether operations have times."""
+        return bool(self.time.any())
+
+    def index_of(self, sequence: int) -> int:
+        """Return the index of an operation by its number in the trace; -1: it is not drawn."""
+        at = int(np.searchsorted(self.sequence, np.uint64(sequence)))
+        return at if at < len(self.sequence) and int(self.sequence[at]) == sequence else -1
+
+
+def timeline_of(trace: Trace, needed_waits: Collection[tuple[int, int]] | None = None) -> Timeline:
+    """Read a trace and return its timeline. Linear in its operations, about 60 bytes of memory for each.
+
+    `needed_waits`: site and API of each wait that brought something (`Analysis.needed_waits`); None: nobody knows.
+    Raises TraceError where a slot of a file is damaged.
+    """
+    slots, left_out = shown_slots(trace)
+    table = lanes_of(trace, slots)
+    calls, call = calls_of(trace, slots)
+    process_of = np.array([thread.process for thread in trace.threads] or [0], np.int64)
+    processes: NDArray[np.int64] = process_of[np.minimum(slots["thread"], len(process_of) - 1)]
+    duration = durations(slots)
+    time = _times(slots)
+    memory = bars_of(slots, processes, calls, call)
+    notes = []
+    if left_out:
+        notes.append(f"the {left_out:,} operations behind these are not drawn")
+    if not trace.complete:
+        notes.append("the trace was cut off: what came after it is not known")
+    return Timeline(
+        title=trace.path,
+        platform=trace.platform,
+        origin=trace.origin,
+        lanes=table.lanes,
+        calls=calls,
+        sequence=slots["sequence"].copy(),
+        lane=table.of_operation,
+        call=call,
+        time=time,
+        duration=duration,
+        status=slots["status"].copy(),
+        memory=memory,
+        edges=edges_of(slots, processes, table),
+        waits=wait_sites(slots, calls, call, duration, needed_waits),
+        left_out=left_out,
+        notes=tuple(notes),
+    )
+
+
+def durations(slots: Slots) -> NDArray[np.uint64]:
+    """Return how long calls took, in ns (`layout.decode_duration` for all at once)."""
+    encoded = slots["duration"].astype(np.uint64)
+    result: NDArray[np.uint64] = (encoded & np.uint64(2047)) << (encoded >> np.uint64(11))
+    return result
+
+
+def _times(slots: Slots) -> NDArray[np.uint64]:
+    """Return when calls were entered, from the first known moment on.
+
+    An operation is numbered when its call returns, or when it is entered: times are not sorted. One without a time
+    (nothing but bookkeeping of a recorder) has that of the one before it.
+    """
+    times = slots["time"]
+    known = times != 0
+    if not known.any():
+        return np.zeros(len(times), np.uint64)
+    latest = np.maximum.accumulate(np.where(known, np.arange(len(times)), 0))
+    filled = np.where(known[latest], times[latest], times[known][0])
+    result: NDArray[np.uint64] = filled - times[known].min()
+    return result
