@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,13 +35,28 @@ PROBED = 8192
 
 def analyse_source(path: str, options: SourceOptions, proofs: Proofs = ALL) -> Checked:
     """Check one source with what it includes: all worlds, merged. Raises UnreadableError."""
-    checked, found = _checked_source(path, options)
-    if not any(map(proofs.wanted, checked.findings)):
-        return checked
-    # Imported late: for nothing found nothing is proven.
-    from streamsan.evidence.second_pass import prove
+    checked, worlds = _checked_source(path, options)
+    if any(map(proofs.wanted, checked.findings)):
+        # Imported late: for nothing found nothing is proven.
+        from streamsan.evidence.second_pass import prove
 
-    return replace(checked, findings=tuple(prove(checked.findings, found, proofs)))
+        found = {world.trace: world.found for world in worlds}
+        checked = replace(checked, findings=tuple(prove(checked.findings, found, proofs)))
+    if proofs.drawn:
+        from streamsan.analysis.drawn_runs import Run, drawn
+
+        checked = drawn(checked, [Run(world.trace, world.title, world.needed_waits) for world in worlds])
+    return checked
+
+
+@dataclass(frozen=True, slots=True)
+class _World:
+    """One path through a source."""
+
+    trace: Trace
+    found: tuple[Finding, ...]
+    title: str
+    needed_waits: frozenset[tuple[int, int]]
 
 
 def unproven_source(path: str, options: SourceOptions) -> Checked:
@@ -49,15 +64,15 @@ def unproven_source(path: str, options: SourceOptions) -> Checked:
     return _checked_source(path, options)[0]
 
 
-def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Trace, tuple[Finding, ...]]]:
-    """Check one source, and return beside its findings those of each world."""
+def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, list[_World]]:
+    """Check one source, and return beside its findings its worlds."""
     if _probe_source(path, options.contents):
-        return Checked(path, (), 0, {path: ""}, problems=("empty file, nothing to check",)), {}
+        return Checked(path, (), 0, {path: ""}, problems=("empty file, nothing to check",)), []
     # Imported late: a trace needs no reader of source, which takes longer to load than most runs to check.
     from streamsan import cuda_source
 
     worlds: list[CheckedWorld] = []
-    found: dict[Trace, tuple[Finding, ...]] = {}
+    read: list[_World] = []
     places: set[Place] = set()
     unread: dict[tuple[Place, str], Finding] = {}
     gaps: list[Unread] = []
@@ -76,9 +91,11 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Tr
             places.update(executed)
             analysis = engine.analyse(world.trace)
             facts = [*analysis.facts, *facts_on_waits(world.trace, analysis)]
-            found[world.trace] = tuple(findings_of(world.trace, facts))
+            found = tuple(findings_of(world.trace, facts))
             name = f"{number} {world.entry}"
-            worlds.append(CheckedWorld(name, found[world.trace], executed, world.decisions, world.given_up))
+            worlds.append(CheckedWorld(name, found, executed, world.decisions, world.given_up))
+            title = f"{path}: {world.entry}, path {len(read) + 1}"
+            read.append(_World(world.trace, found, title, analysis.needed_waits))
         for finding in map(_unread, reading.problems):
             unread.setdefault((finding.location.place, finding.message), finding)
         gaps.append(_not_read(path, reading))
@@ -96,7 +113,7 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, dict[Tr
     checked = Checked(path, tuple(findings), len(places), files, unread=Unread.merged(gaps), seen=seen)
     if len(paths) > 1:
         checked = replace(checked, program=paths, executed=frozenset(places))
-    return checked, found
+    return checked, read
 
 
 def _not_read(path: str, reading: Reading) -> Unread:

@@ -121,13 +121,17 @@ def _seen_accesses(trace: Trace) -> Callable[[], list[str]]:
 
 def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = None, proofs: Proofs = ALL) -> Checked:
     """Check a trace that is at hand; `sources` are texts that its findings may quote from. Raises TraceError."""
-    checked, found = _checked_trace(trace, path, sources)
-    if not checked.findings:
-        return checked
-    # Loaded late, for the time that it takes.
-    from streamsan.evidence.second_pass import prove
+    checked, found, needed = _checked_trace(trace, path, sources)
+    if checked.findings:
+        # Loaded late, for the time that it takes.
+        from streamsan.evidence.second_pass import prove
 
-    return replace(checked, findings=tuple(prove(checked.findings, {trace: found}, proofs)))
+        checked = replace(checked, findings=tuple(prove(checked.findings, {trace: found}, proofs)))
+    if proofs.drawn:
+        from streamsan.analysis.drawn_runs import Run, drawn
+
+        checked = drawn(checked, [Run(trace, path, needed)])
+    return checked
 
 
 def unproven_trace(trace: Trace, path: str) -> Checked:
@@ -135,8 +139,10 @@ def unproven_trace(trace: Trace, path: str) -> Checked:
     return _checked_trace(trace, path, None)[0]
 
 
-def _checked_trace(trace: Trace, path: str, sources: Mapping[str, str] | None) -> tuple[Checked, tuple[Finding, ...]]:
-    """Check a trace, and return beside its findings all of them, also those that say the same."""
+def _checked_trace(
+    trace: Trace, path: str, sources: Mapping[str, str] | None
+) -> tuple[Checked, tuple[Finding, ...], frozenset[tuple[int, int]]]:
+    """Check a trace, and return beside its findings all of them, also those that say the same, and what waits did."""
     analysis = engine.analyse(trace)
     found = tuple(findings_of(trace, analysis.facts))
     problems = list(trace.problems)
@@ -149,7 +155,8 @@ def _checked_trace(trace: Trace, path: str, sources: Mapping[str, str] | None) -
     findings = tuple(once_per_reason(found))
     unread = Unread(recordings=frozenset([path] if problems else ()))
     lines = trace.source_lines
-    return Checked(path, findings, analysis.operations, sources or {}, lines, tuple(problems), remarks, unread), found
+    checked = Checked(path, findings, analysis.operations, sources or {}, lines, tuple(problems), remarks, unread)
+    return checked, found, analysis.needed_waits
 
 
 class _WatchedSlots:

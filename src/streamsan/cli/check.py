@@ -215,7 +215,8 @@ def check(
             return 2 if unreadable or edited.unreadable else 1 if edited.left and not exit_zero else 0
     # Edits are sought in the traces that findings come from, which stay in the processes that read them.
     processes = 1 if diff else jobs or available_cores()
-    remembered = None if no_cache or diff else remembered_results(cache_dir, options, reporting.proofs)
+    unremembered = no_cache or diff or reporting.proofs.drawn
+    remembered = None if unremembered else remembered_results(cache_dir, options, reporting.proofs)
     results, failed, problems = check_all(inputs, options, reporting.proofs, processes, remembered)
     unreadable += failed
     if diff:

@@ -20,7 +20,7 @@ from streamsan.evidence.proofs import Proofs
 from streamsan.findings.finding import Finding, Severity
 from streamsan.findings.reading_gaps import Unread
 from streamsan.report import Problem, Report
-from streamsan.report.formats import FORMATS, has_hidden_notes, renderer
+from streamsan.report.formats import FORMATS, draws, has_hidden_notes, renderer
 from streamsan.report.printable import printable
 
 
@@ -35,9 +35,9 @@ class ReportOptions(Reporting):
     def proofs(self) -> Proofs:
         """What witnesses and fixes are sought: of the findings that the format has."""
         if has_hidden_notes(self.form):
-            return Proofs(fixes=self.fixes)
+            return Proofs(fixes=self.fixes, drawn=draws(self.form))
         choice = f"shown: {sorted(self.shown_notes)}, {sorted(self.severities.items())}"
-        return Proofs(self._shows_graded, self.fixes, choice)
+        return Proofs(self._shows_graded, self.fixes, choice=choice)
 
     def _shows_graded(self, finding: Finding) -> bool:
         return self.shows(graded(finding, self.severities))

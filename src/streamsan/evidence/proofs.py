@@ -20,6 +20,8 @@ class Proofs:
     """tells whether somebody will see a finding's proofs"""
     fixes: bool = True
     """whether edits are tried"""
+    drawn: bool = False
+    """whether findings get scenes and inputs their timelines, for a report that draws them"""
     choice: str = ""
     """`wanted` in words, the same for the same choice; "": nobody knows of two that they choose alike"""
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from streamsan.findings.access import Access, Overlap
+from streamsan.findings.move import Move
+from streamsan.findings.scene import Scene
 from streamsan.vocabulary.rank_words import ranks_in_words
 
 
@@ -148,6 +150,8 @@ class Finding:
     observed: Observed | None = None
     witness: tuple[str, ...] = ()
     """an execution that goes wrong, step by step"""
+    moves: tuple[Move, ...] = field(default=(), compare=False)
+    """the same steps with the operations that they are about, where they are of one trace"""
     no_witness: str = ""
     """why there is no execution to show, "" where there is one"""
     fix: Fix | None = None
@@ -158,6 +162,8 @@ class Finding:
     """the processes of a job of many in which it was found, sorted; () where there is one, or they have no numbers"""
     fingerprint: str = ""
     """its identity over edits elsewhere in the program, where it was asked for (`fingerprint.py`)"""
+    scene: Scene | None = field(default=None, compare=False)
+    """the time around it, where a report draws it (`timeline.scenes`)"""
     basis: Basis = field(default=Basis(), compare=False)
 
     @property

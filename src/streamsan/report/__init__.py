@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from streamsan.findings.finding import Finding, Severity
 from streamsan.findings.reading_gaps import Unread
 from streamsan.findings.same_site import SiteFindings, by_site
 from streamsan.findings.suppressions import Suppression
+
+if TYPE_CHECKING:
+    from streamsan.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class Report:
     problems: tuple[Problem, ...] = ()
     unread: Unread = field(default_factory=Unread)
     """what of the inputs was not read"""
+    timelines: Sequence[Timeline] = ()
+    """the runs, where the format draws them"""
     shown_notes: Collection[str] = ()
     """codes whose notes people are shown; notes of the others are only counted"""
 

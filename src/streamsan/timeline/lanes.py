@@ -52,6 +52,8 @@ class LaneTable:
     lanes: tuple[Lane, ...]
     of_operation: NDArray[np.uint16]
     """by operation: its lane"""
+    issuer: NDArray[np.uint16]
+    """by operation: the lane of the host thread that called"""
     asked: NDArray[np.int32]
     """by operation: the lane of the stream that a call of the host names (a wait for it); -1: none"""
 
@@ -73,10 +75,11 @@ def lanes_of(trace: Trace, slots: Slots) -> LaneTable:
 
     in_graph = np.isin(slots["kind"], IN_GRAPH)
     hosted = ~streams.stands & ~in_graph
-    for thread in np.unique(slots["thread"][hosted], return_counts=True)[0].tolist():
+    issuer = np.zeros(count, np.int64)
+    for thread in np.unique(slots["thread"], return_counts=True)[0].tolist():
         process = trace.threads[thread].process if thread < len(trace.threads) else 0
-        number = add(LaneKind.HOST, thread_name(trace.threads, thread), process)
-        lane_of[hosted & (slots["thread"] == thread)] = number
+        issuer[slots["thread"] == thread] = add(LaneKind.HOST, thread_name(trace.threads, thread), process)
+    lane_of[hosted] = issuer[hosted]
     kind = LaneKind.QUEUE if trace.platform == "opencl" else LaneKind.STREAM
     for group in streams.groups():
         rows = group.rows[streams.stands[group.rows]]
@@ -90,7 +93,7 @@ def lanes_of(trace: Trace, slots: Slots) -> LaneTable:
     for number_of_graph, rows in enumerate(_groups(slots["stream"][graphs])):
         process = streams.processes[graphs[rows[0]]]
         lane_of[graphs[rows]] = add(LaneKind.GRAPH, f"executable graph {number_of_graph + 1}", int(process))
-    return LaneTable(tuple(lanes), lane_of.astype(np.uint16), asked.astype(np.int32))
+    return LaneTable(tuple(lanes), lane_of.astype(np.uint16), issuer.astype(np.uint16), asked.astype(np.int32))
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,8 @@ class Timeline:
     """by operation: its number in the trace, ascending"""
     lane: NDArray[np.uint16]
     """by operation: where it stands, index in `lanes`"""
+    issuer: NDArray[np.uint16]
+    """by operation: the host thread that called, index in `lanes`"""
     call: NDArray[np.uint32]
     """by operation: what it is, index in `calls`"""
     time: NDArray[np.uint64]
@@ -95,6 +97,7 @@ def timeline_of(trace: Trace, needed_waits: Collection[tuple[int, int]] | None =
         calls=calls,
         sequence=slots["sequence"].copy(),
         lane=table.of_operation,
+        issuer=table.issuer,
         call=call,
         time=time,
         duration=duration,

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from streamsan.evidence.witness.account import steps_of
+from streamsan.evidence.witness.account import moves_of
 from streamsan.evidence.witness.known_order import Before, Order, order_before
 from streamsan.evidence.witness.narration import Narrator
 from streamsan.findings.finding import Finding
+from streamsan.findings.move import Move
 from streamsan.rules.case import Case, case_of
 from streamsan.rules.catalogue import RULES
 from streamsan.rules.wrong_execution import WrongExecution
@@ -31,7 +32,13 @@ class Witness:
     """what happens before the operation that goes ahead: the first part of the execution, and all of it"""
     behind: Before
     """what the operation behind needs before it runs; of this, what the first part has not done is the second part"""
-    steps: tuple[str, ...]
+    moves: tuple[Move, ...]
+    """step by step"""
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps in words."""
+        return tuple(move.text for move in self.moves)
 
 
 def with_witnesses(findings: Iterable[Finding]) -> list[Finding]:
@@ -45,8 +52,11 @@ def _with(finding: Finding, answer: Witness | str) -> Finding:
         # What the driver itself said of the call stays with the steps.
         answers = tuple(step for step in finding.witness if step.startswith("the driver says: "))
         case = case_of(finding)
-        steps = answer.steps if case is None else tuple(map(case.in_own_words, answer.steps))
-        return replace(finding, witness=(*steps, *answers), no_witness="")
+        moves = answer.moves
+        if case is not None:
+            moves = tuple(replace(move, text=case.in_own_words(move.text)) for move in moves)
+        steps = (move.text for move in moves)
+        return replace(finding, witness=(*steps, *answers), moves=moves, no_witness="")
     if finding.witness:
         return replace(finding, no_witness="")
     return replace(finding, no_witness=answer)
@@ -119,4 +129,4 @@ def _witness(
     if not plan.certain and ahead.has_work(plan.behind.sequence):
         return "by what the engine knows of the whole trace, the two are ordered"
     narrator = Narrator(case, order, plan)
-    return Witness(case, trace, plan, ahead, behind, steps_of(plan, narrator))
+    return Witness(case, trace, plan, ahead, behind, moves_of(plan, narrator))

@@ -1,7 +1,7 @@
 """The formats of a report: a module each, found by listing. Its docstring's first line says what the format is for.
 
 A module has `render(report, stream) -> str`: the whole report as text, for the stream that it will be written to. One
-that has all findings, also notes that people are not shown, says so: HAS_HIDDEN_NOTES.
+that has all findings, also notes that people are not shown, says so: HAS_HIDDEN_NOTES. One that draws runs: DRAWS.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ def renderer(name: str) -> Render:
 def has_hidden_notes(name: str) -> bool:
     """Tell whether a format has all findings, also notes that people are not shown."""
     return bool(getattr(import_module(f"{__name__}.{name}"), "HAS_HIDDEN_NOTES", False))
+
+
+def draws(name: str) -> bool:
+    """Tell whether a format draws what happened: findings need scenes, and inputs their timelines."""
+    return bool(getattr(import_module(f"{__name__}.{name}"), "DRAWS", False))
 
 
 def render(report: Report, name: str = "text") -> str:

@@ -1,0 +1,27 @@
+"""One step of a witness: what is said of it, and which operation of the trace it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Act(StrEnum):
+    """What happens in a step."""
+
+    ISSUED = "issued"
+    """the host puts the work on a stream: it is to come"""
+    DONE = "done"
+    """it runs, or the host does it"""
+    OUTCOME = "outcome"
+    """what comes of it; no operation of the trace"""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One step."""
+
+    text: str
+    act: Act
+    sequence: int = 0
+    """number of the operation in the trace; 0: none"""
