@@ -13,10 +13,10 @@ from streamsan.timeline.timeline import Timeline
 from streamsan.vocabulary import MemoryKind
 from streamsan.vocabulary import OperationKind as K
 
-MOST_DRAWN = 36
+MOST_DRAWN = 26
 """operations of a scene: more do not fit on a screen"""
-AROUND = 3
-"""operations before and behind those that the finding names, on each of their lanes"""
+AROUND = 2
+"""operations before and behind those that the finding turns on, on each of their lanes"""
 FAR_AROUND = 400
 """operations of the trace that are looked at for them, each way"""
 
@@ -72,8 +72,11 @@ class Window:
     operations: tuple[int, ...]
 
 
-def window_of(timeline: Timeline, named: Sequence[int]) -> Window:
-    """Return the window around the operations that a finding names (indices in the timeline, at least one)."""
+def window_of(timeline: Timeline, named: Sequence[int], centre: Sequence[int]) -> Window:
+    """Return the window around the operations that a finding names (indices in the timeline, at least one).
+
+    `centre`: those of them that it turns on, whose neighbours are drawn as well.
+    """
     named = sorted(set(named))
     first, last = named[0], named[-1]
     lanes = sorted({int(timeline.lane[each]) for each in named} | {int(timeline.issuer[each]) for each in named})
@@ -85,10 +88,11 @@ def window_of(timeline: Timeline, named: Sequence[int]) -> Window:
             chosen.add(operation)
     shown = _shown(timeline, low, high)
     # What is nearest comes first, in turns, until the picture is full.
+    near_lanes = sorted({int(timeline.lane[each]) for each in centre} | {int(timeline.issuer[each]) for each in centre})
     for distance in range(AROUND):
-        for lane in lanes:
+        for lane in near_lanes:
             rows = shown[timeline.lane[shown] == lane]
-            for each in named:
+            for each in centre:
                 for near in _neighbours(rows, each, distance):
                     if len(chosen) < MOST_DRAWN and first - FAR_AROUND <= near:
                         chosen.add(near)

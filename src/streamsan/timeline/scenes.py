@@ -96,7 +96,9 @@ def _part(timeline: Timeline, finding: Finding) -> _Part | None:
             named[index] = (role or named.get(index, ("",))[0], operation)
     if not named:
         return None
-    return _Part(finding, case, wrong, named, window_of(timeline, list(named)))
+    turns_on = {case.operation.sequence} | ({wrong.ahead.sequence, wrong.behind.sequence} if wrong else set())
+    centre = [index for index, (_, operation) in named.items() if operation.sequence in turns_on] or list(named)
+    return _Part(finding, case, wrong, named, window_of(timeline, list(named), centre))
 
 
 def _scene(timeline: Timeline, part: _Part, order: Sequence[SceneEdge]) -> Scene:
