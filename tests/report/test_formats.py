@@ -32,7 +32,7 @@ def printed(name: str, made: Report) -> str:
 def test_every_format_is_listed_and_says_what_it_is_for() -> None:
     assert (
         "text",
-        *("concise", "github", "gitlab", "json", "junit", "quiet", "sarif", "statistics"),
+        *("concise", "github", "gitlab", "html", "json", "junit", "quiet", "sarif", "statistics"),
     ) == FORMATS
 
 
@@ -44,7 +44,7 @@ def test_a_report_is_text_that_can_be_written_and_is_the_same_each_time(name: st
     text.encode("utf-8")
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("text", "json", "statistics")])
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("text", "html", "json", "statistics")])
 def test_notes_are_left_out_unless_asked_for(name: str) -> None:
     assert "SS504" not in printed(name, report(NOTE))
     assert "SS504" in printed(name, report(NOTE, shown_notes=("SS504",)))

@@ -78,8 +78,7 @@ def test_a_use_after_the_free_is_drawn_as_the_wrong_order() -> None:
 def test_an_order_that_no_slot_tells_is_drawn_where_the_engine_knows_it() -> None:
     program = Program(11)
     program.stream(10, kind=1)  # a blocking stream
-    program.alloc(0x1000, STREAM_ORDERED, 10)
-    before = program.launch(10, 0x1000)
+    before = program.alloc(0x1000, STREAM_ORDERED, 10)
     legacy = program.launch(1, 0x1000)
     program.launch(11, 0x1000)
     program.free(0x1000, ASYNC, 1)

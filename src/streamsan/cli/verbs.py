@@ -11,9 +11,9 @@ import click
 from streamsan.cli.configuration import options
 from streamsan.vocabulary.version import VERSION
 
-VERBS = ("check", "rule", "run", "sim")
+VERBS = ("check", "report", "rule", "run", "sim")
 """each is a command of the same name in a module of its name"""
-READERS = ("check", "rule")
+READERS = ("check", "report", "rule")
 """verbs that run nobody's program"""
 
 EPILOG = """\b
@@ -22,6 +22,7 @@ Examples:
   streamsan check src/ --format json
   streamsan sim pipeline.py
   streamsan run -- ./pipeline
+  streamsan report run.sst -o out.html
   streamsan rule SS102
 """
 

@@ -90,22 +90,22 @@ def _source(finding: Finding, lines: SourceLines) -> list[dict[str, Any]]:
     return result
 
 
-def _diff(finding: Finding, report: Report) -> str:
-    """Return a fix's edits as a unified diff, "" where it has none, or their files are not at hand."""
+def _diff(finding: Finding, report: Report) -> list[str]:
+    """Return a fix's edits as lines of a unified diff; none where it has none, or their files are not at hand."""
     if finding.fix is None:
-        return ""
+        return []
     text: list[str] = []
     for file in dict.fromkeys(edit.file for edit in finding.fix.edits):
         before = report.sources.get(file)
         if before is None:
-            return ""
+            return []
         own = [edit for edit in finding.fix.edits if edit.file == file]
         after = _edited(before, own)
         if after is None:
-            return ""
+            return []
         name = shown_path(file)
         text += difflib.unified_diff(_split(before), _split(after), f"a/{name}", f"b/{name}", lineterm="")
-    return "\n".join(text)
+    return text
 
 
 def _split(text: str) -> list[str]:

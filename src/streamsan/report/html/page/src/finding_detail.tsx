@@ -65,7 +65,9 @@ function PlainWitness({ steps }: { steps: string[] }) {
       <ol>
         {steps.map((each, number) => (
           <li key={number}>
-            <Marked text={each} />
+            <span>
+              <Marked text={each} />
+            </span>
           </li>
         ))}
       </ol>
@@ -87,7 +89,7 @@ function Facts({ finding }: { finding: Finding }) {
           <dd>
             <Marked text={fix.summary} />
             {!fix.verified && finding.no_fix && <p class="aside">Not verified: {finding.no_fix}</p>}
-            {finding.diff && <Diff text={finding.diff} />}
+            {finding.diff.length > 0 && <Diff lines={finding.diff} />}
           </dd>
         </>
       )}
@@ -163,10 +165,10 @@ function Facts({ finding }: { finding: Finding }) {
   );
 }
 
-function Diff({ text }: { text: string }) {
+function Diff({ lines }: { lines: string[] }) {
   return (
     <pre class="diff" aria-label="The fix as a patch">
-      {text.split("\n").map((line, number) => {
+      {lines.map((line, number) => {
         const kind = /^(---|\+\+\+|@@)/.test(line) ? "head" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "";
         return (
           <span key={number} class={kind}>

@@ -67,7 +67,8 @@ export interface Finding {
   more_at_site: number;
   properties: Record<string, number | string>;
   source: SourcePart[];
-  diff: string;
+  /** lines of a patch */
+  diff: string[];
   scene: Scene | null;
 }
 

@@ -3,12 +3,13 @@ import type { Mark } from "./app.tsx";
 import { axisOf, colours, type Colours } from "./canvas.ts";
 import type { LaneColumn, Run } from "./run.ts";
 import { categoryOf } from "./run.ts";
+import { cut, shortName } from "./scene_layout.ts";
 import { countTiles, lowerBound, nearest } from "./search.ts";
 
 export const LEFT = 190;
 export const AXIS = 34;
-export const ROW = 34;
-const BOX = 22;
+export const ROW = 40;
+const BOX = 25;
 /** edges that are drawn at once: more would hide each other */
 const MOST_EDGES = 500;
 /** operations per pixel above which a lane is drawn in tiles */
@@ -144,12 +145,11 @@ function drawSingly(context: CanvasRenderingContext2D, paint: Colours, picture: 
       context.strokeStyle = paint.error;
       context.strokeRect(x - 1, y - BOX / 2 - 1, width + 2, BOX + 2);
     }
-    const room = Math.min(width > 30 ? width : next - x - 4, 150);
-    const letters = Math.floor((room - 8) / CHARACTER);
+    const inside = width > 44;
+    const letters = Math.floor(((inside ? width : Math.min(next - x - width, 160)) - 10) / CHARACTER);
     if (letters >= 4) {
-      const inside = width >= room - 1;
       context.fillStyle = inside ? paint.onColour : paint.text;
-      const name = call[1].length <= letters ? call[1] : `${call[1].slice(0, letters - 1)}\u2026`;
+      const name = cut(shortName(call[1]), letters);
       context.fillText(name, inside ? x + 4 : x + width + 4, y);
     }
   }

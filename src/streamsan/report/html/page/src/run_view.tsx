@@ -49,7 +49,7 @@ export function RunView({ run, report, marks, selected, select, goto }: Props) {
     const place = run.placeOf(selected, timed);
     const shown = zoom.end - zoom.begin;
     const near = timed ? extent / 50 : 60;
-    if (place < zoom.begin || place > zoom.end || shown > near * 20) zoom.show(place + (timed ? 0 : 0.5), Math.min(shown, near));
+    if (place < zoom.begin || place > zoom.end || shown > near * 6) zoom.show(place + (timed ? 0 : 0.5), Math.min(shown, near));
   }, [selected, timed, width]);
 
   const at = (event: { offsetX: number; offsetY: number }) => underPixel(picture, event.offsetX, event.offsetY);

@@ -1,0 +1,83 @@
+"""`streamsan report`: a page to look at, of traces, sources, and findings that were written as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from streamsan.analysis.checked import Checked, UnreadableError
+from streamsan.checking.json_findings import read_json_findings
+from streamsan.checking.request import Request
+from streamsan.checking.source_programs import in_programs
+from streamsan.cli.checking import available_cores, check_all
+from streamsan.cli.program import require_place
+from streamsan.cli.report_options import ReportOptions, deliver, report_options, say_problems
+from streamsan.report import Problem
+
+EPILOG = """\b
+Examples:
+  streamsan report run.sst -o out.html
+  streamsan report findings.json -o out.html
+  streamsan report traces/ --notes -o out.html
+
+Exit status: 0, whatever is found; 2 bad usage or unreadable input.
+"""
+JSON_SUFFIX = ".json"
+
+
+@click.command(epilog=EPILOG)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=str), metavar="F...")
+@click.option("-o", "output", required=True, type=click.Path(path_type=str), metavar="FILE", help="Write it here.")
+@click.option(
+    "--source-root",
+    "source_roots",
+    multiple=True,
+    metavar="OLD=NEW|FOLDER",
+    help="Find the sources that traces name below NEW instead of OLD, or anywhere below FOLDER.",
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(1),
+    default=None,
+    metavar="N",
+    help="Check up to N inputs at a time; without it as many as there are cores.",
+)
+@report_options
+def report(
+    paths: Sequence[str], output: str, source_roots: Sequence[str], jobs: int | None, reporting: ReportOptions
+) -> int:
+    """Write a page with findings, the time around them, the run, memory and waits, in one file (--format html).
+
+    F is a recorded trace (.sst), a source, a folder of them, or a JSON report (which has no lanes to draw).
+    """
+    if reporting.form == "text":
+        reporting = replace(reporting, form="html")
+    require_place(output)
+    written = [path for path in paths if Path(path).suffix.lower() == JSON_SUFFIX]
+    unreadable: list[Problem] = []
+    results: list[Checked] = []
+    for path in written:
+        try:
+            results.append(read_json_findings(path))
+        except UnreadableError as error:
+            unreadable.append(Problem(path, error.reason))
+    problems: list[Problem] = []
+    others = [path for path in paths if path not in written]
+    if others:
+        request = Request.of(others, source_roots=source_roots)
+        expanded = request.expanded
+        processes = jobs or available_cores()
+        inputs, options, cut_short = in_programs(expanded.inputs, request.options, processes)
+        checked, failed, limits = check_all(inputs, options, reporting.proofs, processes)
+        results += checked
+        unreadable += [*expanded.unreadable, *failed]
+        problems = [*request.limits, *limits, *expanded.remarks, *cut_short]
+    made = reporting.report(results, [*unreadable, *problems])
+    say_problems(made)
+    if not results or not deliver(made, reporting, output):
+        return 2
+    return 2 if unreadable else 0
