@@ -29,6 +29,12 @@ export function colours(element: Element): Colours {
   return Object.fromEntries(Object.entries(NAMES).map(([name, variable]) => [name, style.getPropertyValue(variable).trim()])) as Colours;
 }
 
+/** A colour of the style sheet (#rrggbb) as a pixel of an image. */
+export function pixelOfColour(colour: string): number {
+  const value = parseInt(colour.slice(1), 16);
+  return (0xff000000 | ((value & 0xff) << 16) | (value & 0xff00) | (value >> 16)) >>> 0;
+}
+
 /** Makes a canvas of this size sharp on its screen, and gives what draws on it. */
 export function prepared(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
   const ratio = devicePixelRatio || 1;

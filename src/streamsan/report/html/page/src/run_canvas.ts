@@ -1,6 +1,6 @@
 // Draws a part of a run: tiles of density where there are more operations than pixels, single operations where not.
 import type { Mark } from "./app.tsx";
-import { axisOf, colours, type Colours } from "./canvas.ts";
+import { axisOf, colours, pixelOfColour, type Colours } from "./canvas.ts";
 import type { LaneColumn, Run } from "./run.ts";
 import { categoryOf } from "./run.ts";
 import { cut, shortName } from "./scene_layout.ts";
@@ -28,6 +28,8 @@ export interface Picture {
   selected: number;
   /** by lane: places of operations whose name was searched for; null: nothing was */
   matches: Float64Array[] | null;
+  /** by call: whether its name was searched for */
+  wanted: boolean[] | null;
   marks: Mark[];
 }
 
@@ -85,9 +87,10 @@ function drawLane(context: CanvasRenderingContext2D, paint: Colours, picture: Pi
   const to = lowerBound(column.places, picture.end, from);
   const pixels = picture.width - LEFT;
   const dimmed = picture.matches !== null;
-  if (to - from > pixels * DENSE) drawTiles(context, paint, picture, column, y, dimmed ? 0.25 : 1);
-  else drawSingly(context, paint, picture, column, Math.max(0, from - 1), to, y, dimmed ? 0.3 : 1);
-  if (picture.matches) drawMatches(context, paint, picture, picture.matches[lane], y);
+  if (to - from > pixels * DENSE) {
+    drawTiles(context, paint, picture, column, y, dimmed ? 0.25 : 1);
+    if (picture.matches) drawMatches(context, paint, picture, picture.matches[lane], y);
+  } else drawSingly(context, paint, picture, column, Math.max(0, from - 1), to, y, dimmed ? 0.3 : 1);
 }
 
 /** Tiles: as high as many operations lie under them, coloured by what these are. */
@@ -98,30 +101,37 @@ function drawTiles(context: CanvasRenderingContext2D, paint: Colours, picture: P
     countTiles(places, picture.begin, picture.end, each);
     return each;
   });
+  const packed = column.byCategory.map(({ category }) => pixelOfColour(paint[category]));
   let most = 1;
   for (let tile = 0; tile < tiles; tile++) {
     let sum = 0;
     for (const each of counts) sum += each[tile];
     most = Math.max(most, sum);
   }
-  context.globalAlpha = alpha;
-  const bottom = y + BOX / 2;
-  for (let number = 0; number < counts.length; number++) {
-    context.fillStyle = paint[column.byCategory[number].category];
-    for (let tile = 0; tile < tiles; tile++) {
-      const own = counts[number][tile];
-      if (!own) continue;
-      let below = 0;
-      let sum = 0;
-      for (let other = 0; other < counts.length; other++) {
-        if (other < number) below += counts[other][tile];
-        sum += counts[other][tile];
-      }
-      // By the logarithm: one operation is seen beside a thousand.
-      const height = BOX * (0.3 + 0.7 * (Math.log1p(sum) / Math.log1p(most)));
-      context.fillRect(LEFT + tile, bottom - (height * (below + own)) / sum, 1, (height * own) / sum);
+  // Pixel by pixel: tens of thousands of rectangles take a canvas longer than a frame has.
+  const image = new ImageData(tiles, BOX);
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let tile = 0; tile < tiles; tile++) {
+    let sum = 0;
+    for (const each of counts) sum += each[tile];
+    if (!sum) continue;
+    // By the logarithm: one operation is seen beside a thousand.
+    const height = BOX * (0.3 + 0.7 * (Math.log1p(sum) / Math.log1p(most)));
+    let upto = 0;
+    let row = 0;
+    for (let number = 0; number < counts.length; number++) {
+      if (!counts[number][tile]) continue;
+      upto += counts[number][tile];
+      // Each sort that is there is seen, however few of it there are.
+      const end = Math.min(BOX, Math.max(row + 1, Math.round((height * upto) / sum)));
+      for (; row < end; row++) pixels[(BOX - 1 - row) * tiles + tile] = packed[number];
     }
   }
+  const layer = new OffscreenCanvas(tiles, BOX);
+  layer.getContext("2d")!.putImageData(image, 0, 0);
+  context.globalAlpha = alpha;
+  context.imageSmoothingEnabled = false;
+  context.drawImage(layer, LEFT, y - BOX / 2);
   context.globalAlpha = 1;
 }
 
@@ -139,8 +149,14 @@ function drawSingly(context: CanvasRenderingContext2D, paint: Colours, picture: 
     const length = picture.timed && run.duration ? run.duration[operation] * unit : unit;
     const width = Math.max(3, Math.min(picture.timed ? length : unit * 0.86, 160));
     const call = run.callOf(operation);
+    const found = picture.wanted !== null && picture.wanted[run.call[operation]];
+    context.globalAlpha = found ? 1 : alpha;
     context.fillStyle = paint[categoryOf(call[0])];
     context.fillRect(x, y - BOX / 2, width, BOX);
+    if (found) {
+      context.fillStyle = paint.match;
+      context.fillRect(x, y + BOX / 2 + 1, width, 3);
+    }
     if (run.failed.has(operation)) {
       context.strokeStyle = paint.error;
       context.strokeRect(x - 1, y - BOX / 2 - 1, width + 2, BOX + 2);

@@ -36,7 +36,7 @@ export function RunView({ run, report, marks, selected, select, goto }: Props) {
   const zoom = useZoom(canvas, extent, width, LEFT, timed ? Math.min(2000, extent) : Math.min(8, extent));
   const found = useMemo(() => matching(run, words), [run, words]);
   const matches = useMemo(() => found && matchesByLane(run, columns, found.calls), [run, columns, found]);
-  const picture: Picture = { run, columns, lanes, timed, begin: zoom.begin, end: Math.max(zoom.end, zoom.begin + 1e-6), width, selected, matches, marks };
+  const picture: Picture = { run, columns, lanes, timed, begin: zoom.begin, end: Math.max(zoom.end, zoom.begin + 1e-6), width, selected, matches, wanted: found && found.calls, marks };
 
   useEffect(() => {
     if (!canvas.current || width <= LEFT) return;
