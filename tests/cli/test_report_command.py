@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import streamsan
 from streamsan.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,6 +68,22 @@ def test_check_writes_the_same_page(tmp_path: Path) -> None:
     assert main(["check", "--format", "html", "--report", str(page), SOURCE]) == 1
     assert main(["report", SOURCE, "-o", str(other)]) == 0
     assert page.read_text() == other.read_text()
+
+
+def test_python_gives_the_same_page(tmp_path: Path) -> None:
+    page = tmp_path / "out.html"
+    assert main(["report", SOURCE, "--notes", "-o", str(page)]) == 0
+    assert streamsan.render(streamsan.check([SOURCE], drawn=True), "html") == page.read_text()
+    plain = streamsan.render(streamsan.check([SOURCE]), "html")
+    assert '"runs":[]' in plain
+
+
+def test_processes_give_the_same_page(tmp_path: Path) -> None:
+    sources = sorted(map(str, (ROOT / "tests" / "litmus").glob("ss102_s*.cu")))
+    one, two = tmp_path / "one.html", tmp_path / "two.html"
+    assert main(["report", *sources, "--jobs", "1", "-o", str(one)]) == 0
+    assert main(["report", *sources, "--jobs", "2", "-o", str(two)]) == 0
+    assert data_of(one)["findings"] == data_of(two)["findings"]
 
 
 def test_patches_are_in_the_page_where_they_are_asked_for(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from streamsan.checking.every_input import check_all
 from streamsan.checking.macros import macros_of
@@ -34,6 +35,7 @@ def check(
     suppressions: Iterable[PathLike] = (),
     baseline: PathLike | None = None,
     fixes: bool = True,
+    drawn: bool = False,
 ) -> Report:
     """Check CUDA sources, recorded traces (.sst) and folders of them, and return what was found.
 
@@ -43,7 +45,8 @@ def check(
     checked;
     `select`, `ignore` and the keys of `severity` codes or beginnings of codes, `per_path_ignores` codes by pattern of
     paths, `source_roots` folders with the sources that traces name (`OLD=NEW` or a folder), `baseline` an earlier JSON
-    report; without `fixes` none are sought, which takes less time. Findings are in the order of their places, notes
+    report; without `fixes` none are sought, which takes less time; `drawn` reports have what the format `html` draws.
+    Findings are in the order of their places, notes
     among them.
 
     What could not be read, and what limits a result, is in `Report.problems`, and the rest is checked. Raises
@@ -73,7 +76,7 @@ def check(
     )
     expanded = request.expanded
     inputs, options, cut_short = in_programs(expanded.inputs, request.options)
-    results, failed, limits = check_all(inputs, options, proofs=reporting.proofs)
+    results, failed, limits = check_all(inputs, options, proofs=replace(reporting.proofs, drawn=drawn))
     problems = [*request.limits, *expanded.unreadable, *failed, *limits, *expanded.remarks, *cut_short]
     return reporting.report(results, problems, request.unread)
 

@@ -72,10 +72,10 @@ class Window:
     operations: tuple[int, ...]
 
 
-def window_of(timeline: Timeline, named: Sequence[int], centre: Sequence[int]) -> Window:
+def window_of(timeline: Timeline, named: Sequence[int], centre: Sequence[int], worth: NDArray[np.bool_]) -> Window:
     """Return the window around the operations that a finding names (indices in the timeline, at least one).
 
-    `centre`: those of them that it turns on, whose neighbours are drawn as well.
+    `centre`: those of them that it turns on, whose neighbours are drawn as well where they are `worth_drawing`.
     """
     named = sorted(set(named))
     first, last = named[0], named[-1]
@@ -86,7 +86,7 @@ def window_of(timeline: Timeline, named: Sequence[int], centre: Sequence[int]) -
     for operation in between:
         if len(chosen) < MOST_DRAWN:
             chosen.add(operation)
-    shown = _shown(timeline, low, high)
+    shown = low + np.flatnonzero(worth[low:high])
     # What is nearest comes first, in turns, until the picture is full.
     near_lanes = sorted({int(timeline.lane[each]) for each in centre} | {int(timeline.issuer[each]) for each in centre})
     for distance in range(AROUND):
@@ -99,14 +99,15 @@ def window_of(timeline: Timeline, named: Sequence[int], centre: Sequence[int]) -
     return Window(tuple(sorted(chosen)))
 
 
-def _shown(timeline: Timeline, low: int, high: int) -> NDArray[np.int64]:
-    """Return the operations of a part of the timeline that are worth drawing."""
-    worth = np.array([call.kind not in _DULL for call in timeline.calls], np.bool_)
-    rows = np.arange(low, high)
-    rows = rows[worth[timeline.call[low:high]] & (timeline.status[low:high] <= 0)]
+def worth_drawing(timeline: Timeline) -> NDArray[np.bool_]:
+    """Return by operation whether it is drawn around a finding: what worked, and matters to memory or order."""
+    kinds = np.array([call.kind not in _DULL for call in timeline.calls], np.bool_)
+    worth: NDArray[np.bool_] = kinds[timeline.call] & (timeline.status <= 0)
     hosts = np.isin(timeline.memory.kind, _HOST_MEMORY)
     ends = timeline.memory.end[hosts]
-    return rows[~np.isin(rows, timeline.memory.begin[hosts]) & ~np.isin(rows, ends)]
+    worth[timeline.memory.begin[hosts]] = False
+    worth[ends[ends >= 0]] = False
+    return worth
 
 
 def _neighbours(rows: NDArray[np.int64], operation: int, distance: int) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streamsan.findings.finding import Finding
 from streamsan.findings.same_site import by_site
@@ -15,15 +16,16 @@ from streamsan.rules.case import Case, case_of
 from streamsan.rules.catalogue import RULES
 from streamsan.rules.wrong_execution import WrongExecution
 from streamsan.timeline.scene_order import orders
-from streamsan.timeline.scene_window import Window, window_of
+from streamsan.timeline.scene_window import Window, window_of, worth_drawing
 from streamsan.timeline.timeline import Timeline
 from streamsan.trace import Trace, TraceError
-from streamsan.vocabulary import AccessMode, OperationKind
+from streamsan.vocabulary import AccessMode, FactVariant, OperationKind
 
 MOST_SCENES = 200
 """of one trace, the gravest findings first"""
 MOST_BARS = 5
 """allocations of a scene"""
+UNORDERED, UNPROMISED = "nothing orders them", "nothing promises this order"
 _ACCESS = {AccessMode.READ: "reads", AccessMode.WRITE: "writes", AccessMode.READ_WRITE: "writes"}
 _USES = (
     OperationKind.LAUNCH,
@@ -70,7 +72,8 @@ def with_scenes(findings: Iterable[Finding], timeline_for: Callable[[Trace], Tim
 
 
 def _scenes(trace: Trace, timeline: Timeline, findings: Sequence[Finding]) -> dict[int, Scene]:
-    parts = [part for finding in findings if (part := _part(timeline, finding)) is not None]
+    worth = worth_drawing(timeline)
+    parts = [part for finding in findings if (part := _part(timeline, finding, worth)) is not None]
     windows = [part.window for part in parts]
     found = {}
     for number, edges in orders(trace, timeline, windows):
@@ -79,7 +82,7 @@ def _scenes(trace: Trace, timeline: Timeline, findings: Sequence[Finding]) -> di
     return found
 
 
-def _part(timeline: Timeline, finding: Finding) -> _Part | None:
+def _part(timeline: Timeline, finding: Finding, worth: NDArray[np.bool_]) -> _Part | None:
     case = case_of(finding)
     assert case is not None
     plan = RULES[finding.code].wrong_execution(case) if RULES[finding.code].is_about_order else None
@@ -98,7 +101,7 @@ def _part(timeline: Timeline, finding: Finding) -> _Part | None:
         return None
     turns_on = {case.operation.sequence} | ({wrong.ahead.sequence, wrong.behind.sequence} if wrong else set())
     centre = [index for index, (_, operation) in named.items() if operation.sequence in turns_on] or list(named)
-    return _Part(finding, case, wrong, named, window_of(timeline, list(named), centre))
+    return _Part(finding, case, wrong, named, window_of(timeline, list(named), centre, worth))
 
 
 def _scene(timeline: Timeline, part: _Part, order: Sequence[SceneEdge]) -> Scene:
@@ -114,6 +117,10 @@ def _scene(timeline: Timeline, part: _Part, order: Sequence[SceneEdge]) -> Scene
         ahead, behind = (timeline.index_of(each.sequence) for each in (part.plan.ahead, part.plan.behind))
         if ahead in place and behind in place:
             edges.append(_decisive(part.plan, place[ahead], place[behind]))
+    elif part.case.fact.variant is FactVariant.PENDING_WORK:
+        reset = timeline.index_of(part.case.operation.sequence)
+        uses = [index for index, (role, _) in part.named.items() if role == "use"]
+        edges += [SceneEdge(place[use], place[reset], UNORDERED, Strength.MISSING) for use in uses if reset in place]
     return Scene(
         lanes=tuple(
             SceneLane(timeline.lanes[lane].kind.value, names.get(lane, timeline.lanes[lane].name)) for lane in lanes
@@ -130,7 +137,7 @@ def _decisive(plan: WrongExecution, ahead: int, behind: int) -> SceneEdge:
     """Return the edge that the finding is about: what should be complete before the other, and is not for sure."""
     if plan.certain:
         return SceneEdge(ahead, behind, "comes after it", Strength.WRONG)
-    return SceneEdge(behind, ahead, "nothing orders them", Strength.MISSING)
+    return SceneEdge(behind, ahead, UNPROMISED if plan.unpromised else UNORDERED, Strength.MISSING)
 
 
 def _names(timeline: Timeline, part: _Part) -> dict[int, str]:

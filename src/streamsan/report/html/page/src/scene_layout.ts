@@ -2,7 +2,7 @@
 import type { Scene } from "./report.ts";
 import { type Category, categoryOf } from "./run.ts";
 
-export const LANE_HEIGHT = 70;
+export const LANE_HEIGHT = 76;
 export const BAR_HEIGHT = 30;
 export const BOX_HEIGHT = 28;
 const CHARACTER = 7.1;
@@ -113,13 +113,15 @@ export interface Arrow {
 export function sideArrowOf(from: Box, to: Box): Arrow {
   const right = to.x > from.x;
   if (Math.abs(from.y - to.y) > 1) {
-    // Into the box from above or below: beside it others stand.
+    // Out of and into the sides that face each other: beside the boxes others stand on the lanes.
     const down = to.y > from.y;
-    const x1 = right ? from.x + from.width : from.x;
-    const x2 = to.x + Math.min(18, to.width / 2);
-    const y1 = from.y + BOX_HEIGHT / 2;
+    const inset = (box: Box) => Math.min(12, box.width / 3);
+    const x1 = right ? from.x + from.width - inset(from) : from.x + inset(from);
+    const x2 = right ? to.x + inset(to) : to.x + to.width - inset(to);
+    const y1 = down ? from.y + BOX_HEIGHT : from.y;
     const y2 = down ? to.y - 3 : to.y + BOX_HEIGHT + 3;
-    return { path: `M${x1},${y1} C${x1 + (x2 - x1) * 0.7},${y1} ${x2},${y1} ${x2},${y2}`, x: x1 + (x2 - x1) * 0.56, y: y1 + (y2 - y1) * 0.12 };
+    const bend = Math.max(Math.abs(y2 - y1) * 0.75, 30) * (down ? 1 : -1);
+    return { path: `M${x1},${y1} C${x1},${y1 + bend} ${x2},${y2 - bend} ${x2},${y2}`, x: (x1 + x2) / 2, y: (y1 + y2) / 2 };
   }
   const x1 = right ? from.x + from.width : from.x;
   const x2 = right ? to.x - 3 : to.x + to.width + 3;

@@ -190,6 +190,8 @@ const GLYPHS: Record<string, string> = {
   graph_launch: "G",
   host_function: "H",
   host_access: "H",
+  host_release: "\u2197",
+  host_acquire: "\u2198",
 };
 
 function Edge({ from, to, reason, strength, labelled, dim }: { from: Box; to: Box; reason: string; strength: string; labelled: boolean; dim: boolean }) {
