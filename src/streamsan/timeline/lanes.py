@@ -177,7 +177,9 @@ class _StreamKeys:
                 whose = thread_name(self._trace.threads, thread).replace("host thread ", "")
                 name = f"per-thread default {self._noun} of {whose}"
             if len(contexts) > 1:
-                name += f", context {contexts[context]}"
+                first = self._slots[int(rows[part[0]])]
+                device = self._trace.current_device(int(first["thread"]), int(first["sequence"]))
+                name += f", context {contexts[context]}" if device is None else f" of device {device}"
             groups.append(_Group(rows[part], name, process))
         return groups
 

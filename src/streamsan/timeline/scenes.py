@@ -21,6 +21,7 @@ from streamsan.timeline.timeline import Timeline
 from streamsan.trace import Trace, TraceError
 from streamsan.vocabulary import AccessMode, FactVariant, OperationKind
 
+WHOSE = "the default stream of "
 MOST_SCENES = 200
 """of one trace, the gravest findings first"""
 MOST_BARS = 5
@@ -146,8 +147,8 @@ def _names(timeline: Timeline, part: _Part) -> dict[int, str]:
     for index, (_, operation) in part.named.items():
         lane = int(timeline.lane[index])
         name = part.case.in_own_words(part.case.stream(operation))
-        if timeline.lanes[lane].kind.value in ("stream", "queue") and name.startswith(("stream ", "queue ")):
-            found[lane] = name
+        if timeline.lanes[lane].kind.value in ("stream", "queue") and name.startswith(("stream ", "queue ", WHOSE)):
+            found[lane] = name.removeprefix("the ")
     return found
 
 
