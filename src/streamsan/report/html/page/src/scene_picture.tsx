@@ -215,7 +215,9 @@ function Edge({ from, to, reason, strength, labelled, dim }: { from: Box; to: Bo
 }
 
 function Memory({ scene, layout, step }: { scene: Scene; layout: Layout; step: number }) {
-  const gone = scene.moves.slice(0, step).some((move, number) => move[1] === "done" && isFree(scene, scene.moves[number][2]));
+  const freed = scene.moves.slice(0, step).some((move, number) => move[1] === "done" && isFree(scene, scene.moves[number][2]));
+  // Whose it is then, the step after the free says.
+  const taken = freed && scene.moves.slice(0, step).some((move) => move[1] === "outcome");
   return (
     <>
       {scene.bars.map(([, , , uses, own], number) => {
@@ -224,10 +226,10 @@ function Memory({ scene, layout, step }: { scene: Scene; layout: Layout; step: n
         return (
           <g key={number} class={`bar${own ? " own" : ""}`}>
             <rect x={bar.x1} y={y + 3} width={Math.max(4, bar.x2 - bar.x1)} height="16" rx="4" />
-            {own && bar.ends && <rect x={bar.x2} y={y + 3} width={Math.max(0, layout.width - bar.x2)} height="16" rx="4" class={gone ? "next-owner gone" : "next-owner"} />}
-            {own && gone && (
+            {own && bar.ends && <rect x={bar.x2} y={y + 3} width={Math.max(0, layout.width - bar.x2)} height="16" rx="4" class={freed ? "next-owner gone" : "next-owner"} />}
+            {own && freed && (
               <text x={Math.min(bar.x2 + 8, layout.width - 90)} y={y + 15} class="owner">
-                next owner
+                {taken ? "next owner" : "freed"}
               </text>
             )}
             {uses.map((use) => (
