@@ -15,11 +15,6 @@ from streamsan.timeline.drawn_edges import REASON_WORDS, EdgeReason
 from streamsan.timeline.memory_bars import OVERLAYS
 from streamsan.vocabulary import MemoryKind
 
-SAVES = "saves_ns"
-"""the property of a finding that says what time is won without its wait, in ns"""
-SAVES_SPREAD = "saves_spread_ns"
-"""and how uncertain that is"""
-
 
 def run_data(timeline: Timeline, arrays: Arrays, findings_at: Mapping[tuple[str, int], list[int]]) -> dict[str, Any]:
     """Return one run. `findings_at`: by file and line the numbers of the findings that are reported there."""
