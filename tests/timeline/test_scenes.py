@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from order_program import READ, Program
 
+from streamsan.analysis.inputs import analyse_path
 from streamsan.analysis.traces import check_trace
 from streamsan.evidence.proofs import Proofs
 from streamsan.findings.move import Act
@@ -116,6 +120,43 @@ def test_a_scene_of_a_long_trace_is_small_and_counts_what_it_leaves_out() -> Non
     assert len(scene.operations) <= MOST_DRAWN
     assert {use, free} <= {operation.line for operation in scene.operations}
     assert any(operation.left_out > 1900 for operation in scene.operations)
+
+
+LITMUS = Path(__file__).resolve().parents[1] / "litmus"
+SOME = (
+    "ss102_fan_out_one_event.wrong.cu",
+    "ss102_worker_thread.wrong.cu",
+    "ss103_missing_event.wrong.cu",
+    "ss108_ring_overwritten.wrong.cu",
+    "ss109_events_reused.wrong.cu",
+)
+
+
+def reached(scene: Scene, source: int) -> set[int]:
+    """What comes after an operation, by the order of lanes, of calls, and the arrows that are drawn."""
+    after: dict[int, set[int]] = {number: set() for number in range(len(scene.operations))}
+    for number, first in enumerate(scene.operations):
+        for later, second in enumerate(scene.operations[number + 1 :], number + 1):
+            if first.lane in (second.lane, second.issuer):
+                after[number].add(later)
+    for edge in scene.edges:
+        if edge.strength is Strength.PROMISED:
+            after[edge.source].add(edge.target)
+    found, waiting = {source}, [source]
+    while waiting:
+        new = after[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_no_way_through_the_picture_orders_what_it_says_nothing_orders(name: str) -> None:
+    checked = analyse_path(LITMUS / name, proofs=Proofs(drawn=True, fixes=False))
+    scenes = [finding.scene for finding in checked.findings if finding.scene is not None]
+    missing = [(scene, edge) for scene in scenes for edge in scene.edges if edge.strength is Strength.MISSING]
+    assert missing
+    assert all(edge.target not in reached(scene, edge.source) for scene, edge in missing)
 
 
 def test_a_right_program_has_a_timeline_and_no_scene() -> None:

@@ -27,6 +27,7 @@ MOST_SCENES = 200
 MOST_BARS = 5
 """allocations of a scene"""
 UNORDERED, UNPROMISED = "nothing orders them", "nothing promises this order"
+OVERTAKES = "need not have ended"
 _ACCESS = {AccessMode.READ: "reads", AccessMode.WRITE: "writes", AccessMode.READ_WRITE: "writes"}
 _USES = (
     OperationKind.LAUNCH,
@@ -138,7 +139,8 @@ def _decisive(plan: WrongExecution, ahead: int, behind: int) -> SceneEdge:
     """Return the edge that the finding is about: what should be complete before the other, and is not for sure."""
     if plan.certain:
         return SceneEdge(ahead, behind, "comes after it", Strength.WRONG)
-    return SceneEdge(behind, ahead, UNPROMISED if plan.unpromised else UNORDERED, Strength.MISSING)
+    reason = OVERTAKES if plan.overtakes else UNPROMISED if plan.unpromised else UNORDERED
+    return SceneEdge(behind, ahead, reason, Strength.MISSING)
 
 
 def _names(timeline: Timeline, part: _Part) -> dict[int, str]:
