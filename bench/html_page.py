@@ -48,7 +48,7 @@ def browser_seconds(page_file: Path) -> tuple[float, float] | None:
         start = time.perf_counter()
         page.goto(page_file.as_uri())
         page.click("#tab-Run")
-        page.wait_for_function("(document.querySelector('canvas') || {width: 0}).width > 300")
+        page.wait_for_selector("canvas[style*='width']")
         page.evaluate(drawn)
         loaded = time.perf_counter() - start
         start = time.perf_counter()

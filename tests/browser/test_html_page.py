@@ -46,6 +46,11 @@ def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], str]:
     return trace
 
 
+def settle(page: Any) -> None:
+    """Wait until what was done is drawn: state, effects and canvases each take a frame."""
+    page.evaluate("(async () => { for (let i = 0; i < 4; i++) await new Promise(requestAnimationFrame); })()")
+
+
 def colours(page: Any, selector: str) -> int:
     """How many colours a canvas has: few where nothing was drawn."""
     found: int = page.eval_on_selector(
@@ -62,16 +67,15 @@ def colours(page: Any, selector: str) -> int:
 
 def shown(page: Any) -> tuple[float, float]:
     """The part of a run that the canvas shows."""
-    page.wait_for_timeout(50)
+    settle(page)
     part = page.locator(".shown")
     return float(part.get_attribute("data-begin")), float(part.get_attribute("data-end"))
 
 
 def open_run(page: Any) -> None:
     page.click("#tab-Run")
-    page.wait_for_selector("canvas")
-    page.wait_for_function("document.querySelector('canvas').width > 300")
-    page.wait_for_timeout(100)
+    page.wait_for_selector("canvas[style*='width']")
+    settle(page)
 
 
 def test_a_wrong_program_shows_what_is_missing_and_plays_it(show: Show, pages: Callable[..., Path]) -> None:
@@ -135,8 +139,8 @@ def test_findings_are_filtered_by_words_and_severity(show: Show, pages: Callable
 
 def test_a_right_program_shows_its_run(show: Show, pages: Callable[..., Path]) -> None:
     page = show(pages(str(LITMUS / "ss102_fan_out_one_event.right.cu")))
-    page.wait_for_selector("canvas")
-    page.wait_for_timeout(200)
+    page.wait_for_selector("canvas[style*='width']")
+    settle(page)
     assert colours(page, "canvas") > 8
     page.click("#tab-Findings")
     assert "Nothing found" in page.locator(".empty").text_content()
@@ -153,13 +157,13 @@ def test_a_recording_of_pytorch_is_walked_through(show: Show, pages: Callable[..
     page.click("button[aria-label='Next on this lane']")
     assert page.locator(".selected dd").nth(1).text_content() != before
     page.click("text=By time")
-    page.wait_for_timeout(100)
+    settle(page)
     assert colours(page, "canvas") > 8
     page.click("#tab-Memory")
-    page.wait_for_selector("canvas")
+    page.wait_for_selector("canvas[style*='width']")
     page.click("text=Blocks of pools")
     page.click("text=By pool")
-    page.wait_for_timeout(100)
+    settle(page)
     assert page.locator(".groups tbody th").all_text_contents() == ["CUDACachingAllocator"]
     assert "MiB" in page.locator(".groups tbody td").first.text_content()
     page.click("#tab-Waits")
@@ -207,7 +211,7 @@ def test_a_long_run_is_zoomed_panned_and_searched(
     assert page.locator(".selected strong").first.text_content() != "cudaStreamSynchronize"
     page.click("#tab-Memory")
     page.wait_for_selector(".groups tbody tr")
-    page.wait_for_timeout(200)
+    settle(page)
     assert colours(page, "canvas") > 2
 
 
