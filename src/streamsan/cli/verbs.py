@@ -11,9 +11,9 @@ import click
 from streamsan.cli.configuration import options
 from streamsan.vocabulary.version import VERSION
 
-VERBS = ("check", "report", "rule", "run", "sim")
+VERBS = ("check", "export", "report", "rule", "run", "sim")
 """each is a command of the same name in a module of its name"""
-READERS = ("check", "report", "rule")
+READERS = ("check", "export", "report", "rule")
 """verbs that run nobody's program"""
 
 EPILOG = """\b
@@ -23,6 +23,7 @@ Examples:
   streamsan sim pipeline.py
   streamsan run -- ./pipeline
   streamsan report run.sst -o out.html
+  streamsan export run.sst --to perfetto
   streamsan rule SS102
 """
 

@@ -53,6 +53,8 @@ class Timeline:
     """operations behind the last one that is drawn"""
     notes: tuple[str, ...] = field(default=())
     """what the picture does not show, one line each"""
+    began: int = 0
+    """when time 0 was, ns since the Unix epoch; 0: not known"""
 
     @property
     def operations(self) -> int:
@@ -107,7 +109,14 @@ def timeline_of(trace: Trace, needed_waits: Collection[tuple[int, int]] | None =
         waits=wait_sites(slots, calls, call, duration, needed_waits),
         left_out=left_out,
         notes=tuple(notes),
+        began=_began(trace, slots),
     )
+
+
+def _began(trace: Trace, slots: Slots) -> int:
+    """Return the first known moment, ns since the Unix epoch; 0 where the trace does not know."""
+    known = slots["time"][slots["time"] != 0]
+    return trace.clock + int(known.min()) if trace.clock > 0 and len(known) else 0
 
 
 def durations(slots: Slots) -> NDArray[np.uint64]:

@@ -1,0 +1,246 @@
+"""A trace for ui.perfetto.dev: tracks of threads, streams and memory, flows between them, counters, and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
+
+from streamsan.exports.exported_run import ExportedRun
+from streamsan.exports.memory_rows import alive, rows_of
+from streamsan.findings.finding import Finding
+from streamsan.timeline.lanes import LaneKind
+from streamsan.timeline.timeline import Timeline
+from streamsan.vocabulary import MemoryKind
+
+PLACE, SUFFIX = "file", ".pftrace"
+
+_TICK = 1000
+"""ns that an operation has in a trace without times"""
+_DETAILS = ("operation", "status", "bytes", "address", "kind", "allocated", "message", "place")
+"""what is said of events, by names that are numbered from 1"""
+_AT_ONCE = 20_000
+"""packets that are written together"""
+_EVENT: Any = proto.TrackEvent
+_PACKET: Any = proto.TracePacket
+
+
+def export(runs: Sequence[ExportedRun], place: str) -> None:
+    """Write all runs into one file, each a process of its own, by their clocks where all have one. Raises OSError."""
+    known = [run.timeline.began for run in runs]
+    first = min(known, default=0)
+    with open(place, "wb") as file:
+        writer = _Writer(file)
+        for number, run in enumerate(runs):
+            later = run.timeline.began - first if all(known) else 0
+            _Export(run, number + 1, later, writer).write()
+        writer.flush()
+
+
+class _Writer:
+    """Writes packets, many together."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._trace: Any = proto.Trace()
+        self.tracks = 0
+
+    def packet(self) -> Any:
+        if len(self._trace.packet) >= _AT_ONCE:
+            self.flush()
+        return self._trace.packet.add()
+
+    def flush(self) -> None:
+        # A file of one message in parts is the parts of the file behind each other.
+        self._file.write(self._trace.SerializeToString())
+        self._trace = proto.Trace()
+
+    def new_track(self) -> int:
+        self.tracks += 1
+        return self.tracks
+
+
+class _Export:
+    """Writes one run as a sequence of packets of its own, for names are numbered in each sequence."""
+
+    def __init__(self, run: ExportedRun, number: int, later: int, writer: _Writer) -> None:
+        self._run = run
+        self._timeline = run.timeline
+        self._number = number
+        self._writer = writer
+        self._flows = number << 40  # unique in the file
+        self._process = writer.new_track()
+        timeline = self._timeline
+        if timeline.timed:
+            self._begin = timeline.time + np.uint64(later)
+            self._end = self._begin + timeline.duration
+        else:
+            self._begin = np.arange(timeline.operations, dtype=np.uint64) * np.uint64(_TICK)
+            self._end = self._begin + np.uint64(_TICK // 2)
+
+    def write(self) -> None:
+        self._process_track()
+        lanes = [self._lane_track(lane.name, lane.kind) for lane in self._timeline.lanes]
+        self._names()
+        self._operations(lanes)
+        self._memory()
+        self._findings()
+
+    # Tracks
+
+    def _process_track(self) -> None:
+        descriptor = self._writer.packet().track_descriptor
+        descriptor.uuid = self._process
+        descriptor.process.pid = self._number
+        descriptor.process.process_name = self._timeline.title
+        descriptor.description = "; ".join(
+            [f"recorded by streamsan ({self._timeline.origin}, {self._timeline.platform})", *self._timeline.notes]
+        )
+
+    def _lane_track(self, name: str, kind: LaneKind) -> int:
+        return self._track(f"{kind.value}: {name}" if kind is LaneKind.GRAPH else name)
+
+    def _track(self, name: str, parent: int = 0) -> int:
+        uuid = self._writer.new_track()
+        descriptor = self._writer.packet().track_descriptor
+        descriptor.uuid, descriptor.parent_uuid, descriptor.name = uuid, parent or self._process, name
+        return uuid
+
+    # Events
+
+    def _names(self) -> None:
+        packet = self._writer.packet()
+        packet.trusted_packet_sequence_id = self._number
+        packet.sequence_flags = _PACKET.SEQ_INCREMENTAL_STATE_CLEARED
+        for number, name in enumerate(_DETAILS):
+            packet.interned_data.debug_annotation_names.add(iid=number + 1, name=name)
+        for number, call in enumerate(self._timeline.calls):
+            packet.interned_data.event_names.add(iid=number + 1, name=call.name)
+            if call.line:
+                packet.interned_data.source_locations.add(
+                    iid=number + 1, file_name=call.file, function_name=call.function, line_number=call.line
+                )
+
+    def _event(self, moment: int, track: int, kind: int) -> Any:
+        packet = self._writer.packet()
+        packet.timestamp = moment
+        packet.trusted_packet_sequence_id = self._number
+        packet.sequence_flags = _PACKET.SEQ_NEEDS_INCREMENTAL_STATE
+        event = packet.track_event
+        event.track_uuid, event.type = track, kind
+        return event
+
+    def _operations(self, lanes: Sequence[int]) -> None:
+        """Write each call on the thread that made it, and what it asks of a stream there, where it was issued.
+
+        When a device began or ended it is not known: it is an instant.
+        """
+        timeline = self._timeline
+        leading, coming = self._flows_of()
+        has_line = [call.line > 0 for call in timeline.calls]
+        columns = (timeline.lane, timeline.issuer, timeline.call, self._begin, self._end, timeline.sequence)
+        failed = timeline.status.tolist()
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for index, (lane, issuer, call, begin, end, sequence) in enumerate(rows):
+            called = self._event(begin, lanes[issuer], _EVENT.TYPE_SLICE_BEGIN)
+            told = [called]
+            if lane != issuer:
+                told.append(self._event(begin, lanes[lane], _EVENT.TYPE_INSTANT))
+            for event in told:
+                event.name_iid = call + 1
+                if has_line[call]:
+                    event.source_location_iid = call + 1
+                event.debug_annotations.add(name_iid=_detail("operation"), uint_value=sequence)
+            if failed[index] > 0:
+                called.debug_annotations.add(name_iid=_detail("status"), int_value=failed[index])
+            stands = told[-1]
+            for flow in leading.get(index, ()):
+                stands.flow_ids.append(self._flows + flow)
+            for flow in coming.get(index, ()):
+                stands.terminating_flow_ids.append(self._flows + flow)
+            self._event(max(end, begin), lanes[issuer], _EVENT.TYPE_SLICE_END)
+
+    def _flows_of(self) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+        """Return by operation the numbers of the edges that lead away from it, and to it."""
+        leading: dict[int, list[int]] = {}
+        coming: dict[int, list[int]] = {}
+        edges = self._timeline.edges
+        for number, (source, target) in enumerate(zip(edges.source.tolist(), edges.target.tolist(), strict=True)):
+            leading.setdefault(source, []).append(number)
+            coming.setdefault(target, []).append(number)
+        return leading, coming
+
+    # Memory
+
+    def _memory(self) -> None:
+        """Write allocations as slices, on as many tracks as are alive at once, and how much there is as counters."""
+        timeline, bars = self._timeline, self._timeline.memory
+        if not len(bars.begin):
+            return
+        last = int(self._end.max())
+        begin = self._begin[bars.begin]
+        end = np.where(bars.end >= 0, self._begin[np.maximum(bars.end, 0)], np.uint64(last))
+        end = np.maximum(end, begin)
+        for pool, name in enumerate(bars.pools):
+            own = np.flatnonzero(bars.pool == pool)
+            if not len(own):
+                continue
+            group = self._track(f"memory: {name}")
+            self._counter(f"{name} (bytes)", group, *alive(begin[own], end[own], bars.size[own]))
+            tracks: list[int] = []
+            for index, row in zip(own.tolist(), rows_of(begin[own], end[own]), strict=True):
+                if row == len(tracks):
+                    tracks.append(self._track(f"{name}: allocations", group))
+                call = timeline.calls[int(timeline.call[bars.begin[index]])]
+                event = self._event(int(begin[index]), tracks[row], _EVENT.TYPE_SLICE_BEGIN)
+                event.name = call.memory or f"{int(bars.size[index]):,} bytes"
+                event.debug_annotations.add(name_iid=_detail("bytes"), uint_value=int(bars.size[index]))
+                event.debug_annotations.add(name_iid=_detail("address"), pointer_value=int(bars.address[index]))
+                event.debug_annotations.add(name_iid=_detail("kind"), string_value=_kind(int(bars.kind[index])))
+                event.debug_annotations.add(name_iid=_detail("allocated"), string_value=f"{call.file}:{call.line}")
+                self._event(int(end[index]), tracks[row], _EVENT.TYPE_SLICE_END)
+
+    def _counter(self, name: str, parent: int, moments: NDArray[np.uint64], values: NDArray[np.int64]) -> None:
+        uuid = self._writer.new_track()
+        descriptor = self._writer.packet().track_descriptor
+        descriptor.uuid, descriptor.parent_uuid, descriptor.name = uuid, parent, name
+        descriptor.counter.unit = proto.CounterDescriptor.UNIT_SIZE_BYTES
+        for moment, value in zip(moments.tolist(), values.tolist(), strict=True):
+            self._event(moment, uuid, _EVENT.TYPE_COUNTER).counter_value = value
+
+    # Findings
+
+    def _findings(self) -> None:
+        """Write each finding where its scene shows it, else at the first operation of its line, else at the begin."""
+        if not self._run.findings or not self._timeline.operations:
+            return
+        track = self._track("findings")
+        for finding in self._run.findings:
+            event = self._event(int(self._begin[_place_of(finding, self._timeline)]), track, _EVENT.TYPE_INSTANT)
+            event.name = f"{finding.code} {finding.severity.value}"
+            event.debug_annotations.add(name_iid=_detail("message"), string_value=finding.headline)
+            event.debug_annotations.add(
+                name_iid=_detail("place"), string_value=f"{finding.location.file}:{finding.location.line}"
+            )
+
+
+def _place_of(finding: Finding, timeline: Timeline) -> int:
+    if finding.scene is not None:
+        for operation in finding.scene.operations:
+            if operation.role == "reported" and operation.place >= 0:
+                return operation.place
+    place = finding.location
+    calls = [n for n, call in enumerate(timeline.calls) if (call.file, call.line) == (place.file, place.line)]
+    found = np.flatnonzero(np.isin(timeline.call, calls))
+    return int(found[0]) if len(found) else 0
+
+
+def _detail(name: str) -> int:
+    return _DETAILS.index(name) + 1
+
+
+def _kind(number: int) -> str:
+    return MemoryKind(number).name.lower().replace("_", " ")
