@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from streamsan.exports.memory_rows import alive, rows_of
@@ -18,6 +18,7 @@ def columns(given_bars: list[tuple[int, int, int]]) -> tuple[np.ndarray, np.ndar
     return begin, end, np.array([size for _, _, size in ordered], np.uint64)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(bars)
 def test_no_row_has_two_bars_at_once_and_none_is_there_for_nothing(given_bars: list[tuple[int, int, int]]) -> None:
     begin, end, _ = columns(given_bars)
@@ -29,6 +30,7 @@ def test_no_row_has_two_bars_at_once_and_none_is_there_for_nothing(given_bars: l
     assert len(set(rows)) <= max(most, 1)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(bars)
 def test_what_is_alive_is_the_sum_of_the_bars(given_bars: list[tuple[int, int, int]]) -> None:
     begin, end, size = columns(given_bars)
