@@ -7,7 +7,14 @@ The pairs are those of tests/litmus and tests/litmus/recorded in CUDA C++. Where
 must compile, `streamsan check` must have nothing against it, and its runs must end as those of the right twin do: with
 the same status, the same output, and the same contents of all memory that it gives back (fixed_litmus/observer.cpp
 looks at that: many of these programs print nothing). Runs differ by delays before the work on each stream, so that what
-is not ordered does not stay so by luck. What the right twin itself does differently from run to run is not compared.
+is not ordered does not stay so by luck.
+
+Programs run beside each other (`--jobs`), and all pairs are judged before anything runs that only shows more. `--known`
+and `--verdicts` keep verdicts between runs: a pair is judged again where its fixed or its right program is another one.
+fixed_litmus_verdicts.jsonl holds those so far:
+
+    python bench/fixed_litmus.py --prepared FOLDER --compile --within 100 \\
+        --known bench/fixed_litmus_verdicts.jsonl --verdicts NEW.jsonl
 
 The status is 0 where every fixed program does what its right twin does, 1 where one does not, 2 without nvcc or a GPU.
 """
@@ -17,6 +24,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -24,14 +32,15 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
+from fixed_litmus_runs import AGAIN, JUDGING, NOT_LINKED, SHOWING, Measured, Pair, digest_of, measure, source_of
+from fixed_litmus_verdicts import Verdict, read_verdicts, totals, write_verdicts
 from fixed_programs import CannotError, change, last_line, nvcc, require_compiler, require_device, selected
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,54 +48,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 LITMUS = ROOT / "tests" / "litmus"
 FOLDERS = (LITMUS, LITMUS / "recorded")
 OBSERVER = Path(__file__).with_name("fixed_litmus")
-LIMIT = 30.0
-"""seconds that a run may take"""
 MANIFEST = "pairs.json"
-NOT_LINKED = "compiles, but calls code that is elsewhere"
-"""by design: what code nobody can see may do is the point of such a pair"""
 VARIANTS = ("fixed", "right", "wrong")
 """in the order to compile them"""
-RUNS = {"fixed": ("", "1", "2"), "right": ("", "1", "2"), "wrong": ("", "1")}
-"""variant -> the delays of each of its runs; "": none"""
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A wrong program and its right twin; an edit, where one is proposed."""
-
-    name: str
-    code: str
-    edit: str = ""
-    """what the fix changed, in one line; "": no edit is proposed"""
-    reasons: str = ""
-    """what `check --fix` says on standard error"""
-    left: tuple[str, ...] = ()
-    """what is against the fixed source: findings at warning or above, CODE@LINE"""
-    not_compiled: dict[str, str] = field(default_factory=dict)
-    """variant -> the compiler's message"""
-    two_devices: bool = False
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one run ended with."""
-
-    status: str
-    output: str = ""
-    memory: tuple[str, ...] = ()
-    """what each block held when it was given back, sorted"""
-    ended: str = "not observed"
-    """the device's status at the end of the program"""
-    complaint: str = ""
-    """the last line on standard error"""
-
-
-ASPECTS = ("status", "output", "ended", "memory")
-
-
-def source_of(folder: Path, variant: str, name: str) -> Path:
-    """Return where a variant of a pair lies."""
-    return folder / variant / f"{name}.cu"
 
 
 # -- prepare: edits ---------------------------------------------------------------------------------
@@ -221,28 +185,32 @@ def is_compiled(target: Path, sources: Iterable[Path], anew: bool) -> bool:
     return target.exists() and (not anew or target.stat().st_mtime >= newest)
 
 
-def compile_all(pairs: Sequence[Pair], folder: Path, options: argparse.Namespace) -> list[Pair]:
-    """Compile what is not compiled yet: of all pairs with an edit first the fixed programs."""
-    anew = bool(options.prepare)
-    if not is_compiled(folder / "observer.so", OBSERVER.iterdir(), anew):
-        compile_observer(folder, options.arch)
-    failed: dict[str, dict[str, str]] = {pair.name: {} for pair in pairs}
-
-    def one(variant: str, name: str) -> None:
-        source = source_of(folder, variant, name)
+def compile_variants(
+    pair: Pair, variants: Sequence[str], folder: Path, options: argparse.Namespace, deadline: float
+) -> None:
+    """Compile variants of a pair that are not compiled yet. What fails is noted in the pair."""
+    for variant in variants:
+        source = source_of(folder, variant, pair.name)
+        # A pair whose fixed or right program is not whole is not judged.
+        if NOT_LINKED in pair.not_compiled.values() or time.monotonic() >= deadline:
+            return
         try:
-            if not is_compiled(source.with_suffix(""), [source], anew):
+            if not is_compiled(source.with_suffix(""), [source], anew=bool(options.prepare)):
                 compile_program(source, options.arch)
+            pair.not_compiled.pop(variant, None)
         except CannotError as error:
-            failed[name][variant] = str(error)
-            print(f"{variant} {name}: {error}", flush=True)
+            pair.not_compiled[variant] = str(error)
 
+
+def compile_all(pairs: Sequence[Pair], folder: Path, options: argparse.Namespace) -> None:
+    """Compile what is not compiled yet: of all pairs with an edit first the fixed programs."""
+    if not is_compiled(folder / "observer.so", OBSERVER.iterdir(), anew=True):
+        compile_observer(folder, options.arch)
     with ThreadPoolExecutor(options.jobs) as pool:
         for variant in VARIANTS:
             for pair in pairs:
                 if pair.edit:
-                    pool.submit(one, variant, pair.name)
-    return [Pair(**{**asdict(pair), "not_compiled": failed[pair.name]}) for pair in pairs]
+                    pool.submit(compile_variants, pair, [variant], folder, options, math.inf)
 
 
 def prepare(options: argparse.Namespace, folder: Path) -> list[Pair]:
@@ -263,7 +231,7 @@ def prepare(options: argparse.Namespace, folder: Path) -> list[Pair]:
             )
     pairs = sorted(known.values(), key=lambda pair: pair.name)
     if not options.sources_only:
-        pairs = compile_all(pairs, folder, options)
+        compile_all(pairs, folder, options)
     write(pairs, folder)
     return pairs
 
@@ -282,161 +250,54 @@ def read_prepared(folder: Path) -> list[Pair]:
     return [Pair(**{**entry, "left": tuple(entry["left"])}) for entry in entries]
 
 
-# -- run --------------------------------------------------------------------------------------------
-
-
-def run_program(program: Path, folder: Path, delays: str, two_devices: bool) -> Outcome:
-    """Run a compiled program once."""
-    with tempfile.TemporaryDirectory() as name:
-        seen = Path(name) / "observed"
-        environment = {
-            **os.environ,
-            "LD_PRELOAD": str(folder / "observer.so"),
-            "LD_LIBRARY_PATH": f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}",
-            "OBSERVED": str(seen),
-        }
-        if delays:
-            environment["DELAYS"] = delays
-        if not two_devices:
-            environment["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
-        try:
-            done = subprocess.run(
-                [str(program)], capture_output=True, check=False, timeout=LIMIT, env=environment, cwd=name
-            )
-        except subprocess.TimeoutExpired:
-            return Outcome(f"no end within {LIMIT:.0f} s")
-        lines = seen.read_text(encoding="utf-8").splitlines() if seen.exists() else []
-    output, errors = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
-    ended = lines.pop().partition(" ")[2] if lines else "not observed"
-    return Outcome(f"status {done.returncode}", output, tuple(lines), ended, last_line(errors) if errors else "")
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The runs of a pair: variant -> outcomes."""
-
-    pair: Pair
-    outcomes: dict[str, list[Outcome]]
-
-    @property
-    def compared(self) -> list[str]:
-        """What the right twin does alike in all its runs."""
-        right = self.outcomes["right"]
-        return [aspect for aspect in ASPECTS if len({getattr(each, aspect) for each in right}) == 1]
-
-    def differences(self, variant: str) -> list[str]:
-        """Return in what a variant's runs are not like those of the right twin."""
-        right = self.outcomes["right"][0]
-        found = []
-        for aspect in self.compared:
-            expected = getattr(right, aspect)
-            other = [value for each in self.outcomes[variant] if (value := getattr(each, aspect)) != expected]
-            if other:
-                count = f"{len(other)} of {len(self.outcomes[variant])} runs"
-                found.append(f"{aspect} in {count}: {_shown(aspect, other[0], expected)}")
-        return found
-
-    @property
-    def proof(self) -> str:
-        """What the comparison rests on."""
-        right = self.outcomes["right"][0]
-        parts = []
-        if "output" in self.compared and right.output:
-            parts.append("output")
-        if "memory" in self.compared and right.memory:
-            parts.append(f"{len(right.memory)} blocks")
-        return ", ".join(parts) or "status only"
-
-    @property
-    def complaints(self) -> list[str]:
-        """What is against the fix."""
-        if self.pair.not_compiled.get("fixed", NOT_LINKED) != NOT_LINKED:
-            return [f"does not compile: {self.pair.not_compiled['fixed']}"]
-        found = [f"still {each}" for each in self.pair.left]
-        return found + (self.differences("fixed") if self.judged else [])
-
-    @property
-    def judged(self) -> bool:
-        """Whether there are runs of the fixed and of the right program, and the right one ends well."""
-        return bool(self.outcomes.get("fixed")) and bool(self.outcomes.get("right")) and not self.unfit
-
-    @property
-    def unfit(self) -> str:
-        """Why the right twin cannot be held against anything here; "" where it can."""
-        runs = self.outcomes.get("right")
-        if not runs:
-            return self.pair.not_compiled.get("right", "not run")
-        bad = [each for each in runs if each.status != "status 0"]
-        return f"the right twin ends with {bad[0].status} here: {bad[0].complaint}" if bad else ""
-
-    @property
-    def row(self) -> str:
-        """The line of the table."""
-        if not self.judged:
-            return f"| {self.pair.name} | {self.pair.code} | not judged | {self.unfit or 'not run'} | |"
-        wrong = "differs" if self.outcomes.get("wrong") and self.differences("wrong") else "as the right twin"
-        after = "; ".join(self.complaints) or "as the right twin"
-        return f"| {self.pair.name} | {self.pair.code} | {wrong} | {after} | {self.proof} |"
-
-
-def _shown(aspect: str, got: object, expected: object) -> str:
-    if aspect == "memory":
-        assert isinstance(got, tuple)
-        assert isinstance(expected, tuple)
-        extra, missing = Counter(got) - Counter(expected), Counter(expected) - Counter(got)
-        return f"{list(extra)[:3]} instead of {list(missing)[:3]}"
-    return f"{str(got)[:160]!r} instead of {str(expected)[:160]!r}"
-
-
-def measure(pair: Pair, folder: Path, deadline: float) -> Measured:
-    """Run the variants of a pair."""
-    outcomes: dict[str, list[Outcome]] = {}
-    for variant in VARIANTS:
-        program = source_of(folder, variant, pair.name).with_suffix("")
-        if not program.exists():
-            continue
-        program.chmod(0o755)  # a copy from another machine may have lost it
-        outcomes[variant] = []
-        for delays in RUNS[variant]:
-            if time.monotonic() < deadline:
-                outcomes[variant].append(run_program(program, folder, delays, pair.two_devices))
-    return Measured(pair, outcomes)
-
-
 def compare(options: argparse.Namespace, folder: Path) -> int:
-    """Run all pairs, print the table and the totals, and return the exit status."""
+    """Run all pairs that are not judged yet, print the table and the totals, and return the exit status."""
     deadline = time.monotonic() + options.within
     pairs = [pair for pair in read_prepared(folder) if pair.edit and selected(pair.name, options.names)]
     if not pairs:
         raise CannotError(f"{folder / MANIFEST}: no pairs with an edit were prepared there")
-    if options.compile:
-        pairs = compile_all(pairs, folder, options)
-    print("| pair | rule | wrong program | fixed program | compared |\n|---|---|---|---|---|", flush=True)
-    measured = []
+    require_device()
+    digests = {pair.name: digest_of(folder, pair.name) for pair in pairs}
+    kept = read_verdicts(Path(options.known)) if options.known else []
+    known = {each.pair: each for each in kept if each.sources == digests.get(each.pair)}
+    if options.compile and not is_compiled(folder / "observer.so", OBSERVER.iterdir(), anew=False):
+        compile_observer(folder, options.arch)
+    measured = [Measured(pair, {}) for pair in pairs if pair.name not in known]
     with ThreadPoolExecutor(options.jobs) as pool:
-        for one in pool.map(lambda pair: measure(pair, folder, deadline), pairs):
-            measured.append(one)
-            print(one.row, flush=True)
+        for runs in (JUDGING, AGAIN, SHOWING):
+            # What nothing hangs on comes last: with little time all pairs are judged, and no more.
+            wanted = [one for one in measured if runs is not AGAIN or (one.judged and one.differences("fixed"))]
+
+            def run(one: Measured, runs: Mapping[str, tuple[str, ...]] = runs) -> None:
+                if options.compile:
+                    compile_variants(one.pair, list(runs), folder, options, deadline)
+                measure(one, folder, runs, deadline)
+
+            list(pool.map(run, wanted))
+    found = [Verdict.of(one, digests[one.pair.name], card()) for one in measured]
+    print("| pair | rule | wrong program | fixed program | compared | on |\n|---|---|---|---|---|---|")
+    every = [known.get(pair.name) or next(each for each in found if each.pair == pair.name) for pair in pairs]
+    for each in every:
+        print(each.row)
     if options.report:
-        entries = [
-            {"pair": asdict(one.pair), "runs": {k: [asdict(o) for o in v] for k, v in one.outcomes.items()}}
-            for one in measured
-        ]
+        entries = [{"pair": asdict(one.pair), "runs": _as_json(one)} for one in measured]
         Path(options.report).write_text(json.dumps(entries, indent=1), encoding="utf-8")
-    judged = [one for one in measured if one.judged]
-    bad = [one for one in measured if one.complaints]
-    shown = [one for one in judged if one.outcomes.get("wrong") and one.differences("wrong")]
-    print(f"\n{len(pairs)} wrong programs with an edit; {len(judged)} judged")
-    for reason, names in (
-        ("not judged", [one.pair.name for one in measured if not one.judged]),
-        ("status only", [one.pair.name for one in judged if one.proof == "status only"]),
-        ("the fix is not right", [one.pair.name for one in bad]),
-    ):
-        print(f"{reason}: {len(names)}" + (f": {', '.join(names)}" if names else ""))
-    print(f"{len(shown)} of the wrong programs ran otherwise than their right twins, without the fix")
-    right = len([one for one in judged if not one.complaints])
-    print(f"{right} of {len(judged)} fixed programs do what their right twins do")
-    return int(bool(bad))
+    if options.verdicts:
+        write_verdicts(Path(options.verdicts), every)
+    print(f"\n{totals(every)}")
+    return int(any(one.complaints for one in measured) or any(not each.is_right for each in known.values()))
+
+
+@cache
+def card() -> str:
+    """Return the name of the GPU."""
+    command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False) if shutil.which(command[0]) else None
+    return said.stdout.partition("\n")[0].strip() if said and not said.returncode else "a GPU without a name"
+
+
+def _as_json(one: Measured) -> dict[str, list[dict[str, object]]]:
+    return {variant: [asdict(each) for each in outcomes] for variant, outcomes in one.outcomes.items()}
 
 
 def main() -> int:
@@ -449,6 +310,10 @@ def main() -> int:
     parser.add_argument("--sources-only", action="store_true", help="with --prepare: compile nothing")
     parser.add_argument("--compile", action="store_true", help="with --prepared: compile what is not compiled yet")
     parser.add_argument("--within", type=float, default=1e9, metavar="SECONDS", help="begin no run after that")
+    parser.add_argument(
+        "--known", default="", metavar="FILE", help="verdicts of earlier runs: do not judge these again"
+    )
+    parser.add_argument("--verdicts", default="", metavar="FILE", help="keep the verdicts there, with those known")
     parser.add_argument("--report", default="", metavar="FILE", help="write down all that was seen, as JSON")
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--prepare", default="", metavar="FOLDER", help="make everything there, run nothing")
@@ -463,7 +328,6 @@ def main() -> int:
             print(f"{len(pairs)} pairs, {len(edits)} with an edit")
             print(f"not compiled or not silent: {', '.join(broken) or 'none'}")
             return int(bool(broken))
-        require_device()
         return compare(options, Path(options.prepared).resolve())
     except CannotError as error:
         print(f"fixed_litmus: {error}", file=sys.stderr)

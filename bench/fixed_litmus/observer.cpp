@@ -7,7 +7,7 @@
 //
 // Nothing is done while a stream is captured: each call in it would become part of the graph.
 //
-// Not seen: memory of the driver API, and what is in use when the program is killed or resets its device.
+// Not seen: memory of the driver API, and what is in use when the program is killed.
 #include "kernels.hpp"
 
 #include <algorithm>
@@ -261,11 +261,30 @@ void delay(cudaStream_t stream)
     if (ready(&own)) begin_delay(microseconds[choice], stream);
 }
 
-/** Forget all of a device that is reset; what has been summed up by now counts. */
+/**
+ * Forget all of a device that is reset; what it holds then is summed up before. The sums wait for no other stream: work that
+ * is still running when the device is reset is not waited for here either.
+ */
 void reset()
 {
     Process& process = here();
-    if (process.slots != nullptr) collect();
+    int device = 0;
+    cudaStream_t own;
+    if (process.slots != nullptr && looking() && cudaGetDevice(&device) == cudaSuccess) {
+        Inside now;
+        std::map<std::uintptr_t, Block> left;
+        {
+            std::lock_guard guard(process.lock);
+            left.swap(process.blocks);
+        }
+        if (ready(&own)) {
+            for (const auto& [address, block] : left) {
+                if (block.device == device) sum_in(reinterpret_cast<void*>(address), block, own);
+            }
+            cudaStreamSynchronize(own);
+        }
+        collect();
+    }
     std::lock_guard guard(process.lock);
     process.blocks.clear();
     process.streams.clear();

@@ -45,6 +45,7 @@ int main()
         for (int i = 0; i < 3; ++i) slots.emplace_back(stream);
         void* first = slots[0].data();
         void* second = slots[1].data();
+        CHECK(cudaMemsetAsync(first, 0, 4096, stream));
         slots.erase(slots.begin());
         CHECK(cudaMemsetAsync(second, 0, 4096, stream));
     }
