@@ -119,26 +119,31 @@ TAIL = """\
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "written", "words"),
     [
         (
             CAPTURED,
+            "before line 18: cudaEventRecord(streamsan_event, other); cudaStreamWaitEvent(one, streamsan_event, 0)",
             "in the capture, after line 17: cudaEventRecord(event, <the stream of the fill>); "
             "before line 18: cudaStreamWaitEvent(<the stream of the copy>, event, 0)",
         ),
         (
             BUILT,
+            "line 19: the node depends on `fill`",
             "make the copy (line 19) depend on the fill (line 18): by its list of dependencies, "
             "or cudaGraphAddDependencies",
         ),
     ],
 )
 def test_an_edge_is_an_event_in_a_capture_and_a_dependency_where_the_graph_is_built(
-    body: str, words: str, tmp_path: Path
+    body: str, written: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = tmp_path / "a.cu"
     source.write_text(HEAD + body + TAIL, encoding="utf-8")
-    (finding,) = (each for each in check([str(source)]).findings if each.code == "SS109")
-    assert finding.fix is not None
-    assert finding.fix.verified
-    assert finding.fix.summary == words
+    for summary in (written, words):
+        (finding,) = (each for each in check([str(source)]).findings if each.code == "SS109")
+        assert finding.fix is not None
+        assert finding.fix.verified
+        assert finding.fix.summary == summary
+        # A trace of a program whose text is not known says it in other words.
+        monkeypatch.setattr("streamsan.edits.written_steps.wording_of", lambda unit_of: None)

@@ -26,7 +26,7 @@ from streamsan.trace.store import owners
 
 if TYPE_CHECKING:
     from streamsan.cuda_source.world import Reading
-    from streamsan.cuda_syntax.tree import Problem, Span
+    from streamsan.cuda_syntax.tree import Problem, Span, Unit
 
 LARGEST_SOURCE = 64 << 20
 PROBED = 8192
@@ -41,7 +41,12 @@ def analyse_source(path: str, options: SourceOptions, proofs: Proofs = ALL) -> C
         from streamsan.evidence.second_pass import prove
 
         found = {world.trace: world.found for world in worlds}
-        checked = replace(checked, findings=tuple(prove(checked.findings, found, proofs)))
+        wording = None
+        if proofs.fixes:
+            from streamsan.edits.written_steps import wording_of
+
+            wording = wording_of({world.trace: world.unit for world in worlds}.get)
+        checked = replace(checked, findings=tuple(prove(checked.findings, found, proofs, wording)))
     if proofs.drawn:
         from streamsan.analysis.drawn_runs import Run, drawn
 
@@ -57,6 +62,8 @@ class _World:
     found: tuple[Finding, ...]
     title: str
     needed_waits: frozenset[tuple[int, int]]
+    unit: Unit
+    """the tree of the source itself"""
 
 
 def unproven_source(path: str, options: SourceOptions) -> Checked:
@@ -95,7 +102,7 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, list[_W
             name = f"{number} {world.entry}"
             worlds.append(CheckedWorld(name, found, executed, world.decisions, world.given_up))
             title = f"{path}: {world.entry}, path {len(read) + 1}"
-            read.append(_World(world.trace, found, title, analysis.needed_waits))
+            read.append(_World(world.trace, found, title, analysis.needed_waits, reading.units[0]))
         for finding in map(_unread, reading.problems):
             unread.setdefault((finding.location.place, finding.message), finding)
         gaps.append(_not_read(path, reading))

@@ -133,7 +133,7 @@ def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
 
 def _merged(units: Sequence[Unit]) -> Reading:
     """Return a reading of the units' files. Each unit knows the text of all: a path goes from one to another."""
-    reading = Reading()
+    reading = Reading(units=tuple(units))
     own: set[str] = set()
     foreign: set[str] = set()
     for unit in units:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from streamsan.cuda_syntax.files_seen import FilesSeen
-from streamsan.cuda_syntax.tree import Problem, Span
+from streamsan.cuda_syntax.tree import Problem, Span, Unit
 from streamsan.findings.reading_gaps import NotReached
 from streamsan.trace.trace import Trace
 
@@ -29,6 +29,8 @@ class World:
 class Reading:
     """All worlds of one source file."""
 
+    units: tuple[Unit, ...] = ()
+    """the trees that were read, that of the named file first"""
     worlds: list[World] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     """path -> text of every file that was read, for source excerpts"""

@@ -101,8 +101,12 @@ class Language(ABC, Generic[P]):
     def places_behind(self, earlier: Operation) -> Iterator[P]:
         """Yield behind what code may stand that comes behind an operation."""
 
-    def around_both(self, first: P, second: P, every: Sequence[P]) -> Iterator[tuple[P, P]]:
-        """Yield, for blocks around two places, the first and the last statement that holds any of some places."""
+    def around_both(self, first: P, second: P, every: Sequence[P], several: bool) -> Iterator[tuple[P, P]]:
+        """Yield, for blocks around two places, the first and the last statement that holds any of some places.
+
+        The blocks are those that an event may be declared in that is recorded at the first place. `several`: it is for
+        the work of several streams, of which an event of a block around a loop would hold the last one's alone.
+        """
         yield from ()
 
     @abstractmethod

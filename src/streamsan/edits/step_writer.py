@@ -200,7 +200,8 @@ class Writer:
         """Yield an event declared in a block around both places. `waits`: the stream that waits, "" for the host."""
         language, layout = self._language, self._language.layout
         every = [place for site in (step.earlier.site, step.later.site) for place in language.places(site)]
-        around = [*islice(language.around_both(first, second, every), MOST_BLOCKS)]
+        several = streams_awaited(self._trace, step) > 1
+        around = [*islice(language.around_both(first, second, every, several), MOST_BLOCKS)]
         for runs in language.stream(step.earlier, first, step.earlier) if around else ():
             event = language.new_name(EVENT, first)
             for opening, closing in around:

@@ -113,12 +113,18 @@ class Cpp(Language[CppPlace]):
         return (place for place in self._levels(earlier) if place.statement is not None)
 
     def around_both(
-        self, first: CppPlace, second: CppPlace, every: Sequence[CppPlace]
+        self, first: CppPlace, second: CppPlace, every: Sequence[CppPlace], several: bool
     ) -> Iterator[tuple[CppPlace, CppPlace]]:
         if first.statement is second.statement and first.block is None:
             return
+        loops = [place.statement for place in loops_around(first)]
+        again = second.span <= first.span  # a loop around both comes back to the wait, with the event of its last turn
         for block in reversed([node for node in first.path if isinstance(node, Block) and second.inside(node)]):
             if not _captured(first, block) or not _captured(second, block):
+                continue
+            within = first.path[next(number for number, node in enumerate(first.path) if node is block) :]
+            repeated = [second.inside(loop) for loop in loops if any(node is loop for node in within)]
+            if (several and not all(repeated)) or (again and not any(repeated)):
                 continue
             children = [child for place in every if (child := place.child_in(block)) is not None]
             begin = min(children, key=lambda child: child.span[1:3])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from streamsan.evidence.fix.candidates import candidates, rank
 from streamsan.evidence.fix.edited_trace import INSERTED, EditableTrace
+from streamsan.evidence.fix.order_steps import EventBetween, Place
 from streamsan.evidence.fix.reasons import why_left_alone
 from streamsan.evidence.fix.steps import Step
 from streamsan.evidence.fix.verification import Outcome
@@ -20,19 +22,37 @@ MOST_STEPS = 3
 
 Tried = Callable[[EditableTrace, Step, Finding], tuple[EditableTrace, Outcome] | None]
 """makes a step for a finding and analyses what comes out; None where there is no place for it, or no budget left"""
+Written = Callable[[Step], str]
+"""a step -> what the program's text would have of it, "" where it cannot be written"""
 Attempt = tuple[tuple[Step, ...], EditableTrace, Outcome]
 """steps that were made, the trace that they gave, and what came of it"""
 
 
-class Search:
-    """The search for an edit that makes one finding go away and brings no other."""
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """An edit that does, while one of its rank may do better."""
 
-    def __init__(self, trace: EditableTrace, tried: Tried, finding: Finding) -> None:
+    rank: int
+    apart: bool
+    has_notes: bool
+    steps: tuple[Step, ...]
+    spared: tuple[Finding, ...]
+
+
+class Search:
+    """The search for an edit that makes one finding go away and brings no other.
+
+    Where the program's text is known, an edit that can be written there comes before one that cannot.
+    """
+
+    def __init__(self, trace: EditableTrace, tried: Tried, finding: Finding, written: Written | None = None) -> None:
         self._trace = trace
         self._tried = tried
         self._finding = finding
+        self._written = written
+        self._not_written: tuple[tuple[Step, ...], tuple[Finding, ...]] | None = None
         self._tries = 0
-        self._second: tuple[int, tuple[Step, ...], tuple[Finding, ...]] | None = None
+        self._waiting: list[_Waiting] = []
         self.spared: tuple[Finding, ...] = ()
         """waits that nothing needs any more after the edit that was found"""
         self.outcomes: list[Outcome] = []
@@ -42,13 +62,18 @@ class Search:
         """Return the steps of the first edit that does, None where none does."""
         pending: list[Attempt] = []
         for step in candidates(case, self._trace):
-            if self._second is not None and rank(step) > self._second[0]:
+            if self._waiting and rank(step) > self._waiting[0].rank:
                 break
+            # With a step that does, only those are worth an analysis that can be written.
+            if self._not_written is not None and not self._is_written(step):
+                continue
             found = self._try((), self._trace, step, pending)
             if found:
                 return found
-        if self._second is not None:
-            _, found, self.spared = self._second
+        if self._waiting:
+            return self._best()
+        if self._not_written is not None:
+            found, self.spared = self._not_written
             return found
         # Single steps did not do: put right what they bring up.
         while pending:
@@ -57,9 +82,8 @@ class Search:
                 found = self._try(steps, trace, following, pending)
                 if found:
                     return found
-        if self._second is not None:
-            _, found, self.spared = self._second
-            return found
+        if self._waiting:
+            return self._best()
         return None
 
     def _try(
@@ -73,17 +97,30 @@ class Search:
             return None
         trace, outcome = tried
         done = (*steps, step)
-        if outcome.good:
+        if not steps and outcome.spared is not None and not self._is_written(step):
+            self._not_written = self._not_written or (done, outcome.spared)
+            return None
+        # In a text, an event with its two calls apart takes more than one with both at one place: it comes behind.
+        apart = self._written is not None and isinstance(step, EventBetween) and step.place is Place.APART
+        if outcome.good and not apart:
             return done
         if outcome.spared is not None:
             # A wait that nothing needs any more stays: the program may count on it elsewhere. Of edits of one rank, one
             # that brings up no note comes first.
-            self._second = self._second or (rank(step), done, outcome.spared)
+            self._waiting.append(_Waiting(rank(step), apart, bool(outcome.new), done, outcome.spared))
             return None
         self.outcomes.append(outcome)
         if outcome.gone and len(done) < MOST_STEPS and _can_be_put_right(outcome):
             pending.append((done, trace, outcome))
         return None
+
+    def _best(self) -> tuple[Step, ...]:
+        best = min(self._waiting, key=lambda each: (each.apart, each.has_notes))
+        self.spared = best.spared
+        return best.steps
+
+    def _is_written(self, step: Step) -> bool:
+        return self._written is None or bool(self._written(step))
 
 
 def _can_be_put_right(outcome: Outcome) -> bool:

@@ -17,9 +17,10 @@ from streamsan.evidence.fix.edited_trace import Analysed, EditableTrace, Edits, 
 from streamsan.evidence.fix.named_lines import line_beside
 from streamsan.evidence.fix.order_steps import streams_awaited
 from streamsan.evidence.fix.reasons import costs_then, one_of_many, too_long, tried_in_vain, without_fix
-from streamsan.evidence.fix.search import Search, can_go
+from streamsan.evidence.fix.search import Search, Written, can_go
 from streamsan.evidence.fix.steps import Step
 from streamsan.evidence.fix.verification import MadeFindings, Outcome, Verification
+from streamsan.evidence.fix.wording import Wording
 from streamsan.findings.finding import Finding, Fix
 from streamsan.order.facts import Operation
 from streamsan.order.rearrangement import operation_starts
@@ -40,11 +41,14 @@ MOST_FINDINGS = 16
 
 
 def with_verified_fixes(
-    findings: Iterable[Finding], known: Mapping[Trace, Sequence[Finding]] = MappingProxyType({})
+    findings: Iterable[Finding],
+    known: Mapping[Trace, Sequence[Finding]] = MappingProxyType({}),
+    wording: Wording | None = None,
 ) -> list[Finding]:
     """Return the findings with fixes that were tried out, or with the reasons why there are none.
 
-    `known` are all findings of some traces; of others they are found again.
+    `known` are all findings of some traces; of others they are found again. With `wording` a fix that the text of the
+    program can have comes before one that it cannot, and is told as it is written there.
     """
     found = list(findings)
     of_trace: dict[int, list[Finding]] = {}
@@ -69,8 +73,13 @@ def with_verified_fixes(
             made = MadeFindings(trace)
             own = _FixesInPart(trace, budget, made) if is_long else None
             traces[key] = own or _Fixes(trace, of_trace[key], budget, made, known.get(trace))
-        result.append(traces[key].fixed(finding, case))
+        written = _written(wording, trace, case) if wording is not None else None
+        result.append(traces[key].fixed(finding, case, written))
     return result
+
+
+def _written(wording: Wording, trace: Trace, case: Case) -> Written:
+    return lambda step: wording(trace, step, case)
 
 
 def _gravest(findings: Sequence[Finding]) -> set[int]:
@@ -116,20 +125,19 @@ class _Fixes:
         self._verification: Verification | None = None
         self._removable: set[int] | None = None
 
-    def fixed(self, finding: Finding, case: Case) -> Finding:
+    def fixed(self, finding: Finding, case: Case, written: Written | None = None) -> Finding:
         """Return a finding with its fix, or with the reason why it has none."""
         if RULES[finding.code].finds_needless:
             return self._without_wait(finding, case)
-        search = Search(self.trace, self._tried, finding)
+        search = Search(self.trace, self._tried, finding, written)
         steps = search.run(case)
         if steps is None:
             return tried_in_vain(finding, search.outcomes, self._exhausted)
-        summary = (
-            _words(steps, case)
-            + self._for_each_stream(steps)
-            + costs_then((each.code, each.location.line) for each in search.spared)
+        told = written(steps[0]) if written is not None and len(steps) == 1 else ""
+        summary = (told or case.in_own_words(_words(steps, case) + self._for_each_stream(steps))) + costs_then(
+            (each.code, each.location.line) for each in search.spared
         )
-        return replace(finding, fix=Fix(case.in_own_words(summary), verified=True), no_fix="")
+        return replace(finding, fix=Fix(summary, verified=True), no_fix="")
 
     def _for_each_stream(self, steps: Sequence[Step]) -> str:
         streams = max(streams_awaited(self.trace, step) for step in steps)
@@ -201,7 +209,7 @@ class _FixesInPart:
         self._budget = budget
         self._made = made
 
-    def fixed(self, finding: Finding, case: Case) -> Finding:
+    def fixed(self, finding: Finding, case: Case, written: Written | None = None) -> Finding:
         """Return a finding with a fix that says how much of the trace it was tried on."""
         operations = (case.operation, *(operation for _, operation in case.fact.related))
         last = max(operation.sequence for operation in operations)
@@ -211,7 +219,7 @@ class _FixesInPart:
         fixes = _Fixes(part, [finding], self._budget, self._made, None)
         if finding not in fixes.verification.before:
             return too_long(finding)
-        result = fixes.fixed(finding, case)
+        result = fixes.fixed(finding, case, written)
         if result.fix is None or not result.fix.verified:
             return result
         count = int(np.count_nonzero(operation_starts(part.slots)))
