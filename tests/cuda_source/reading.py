@@ -82,10 +82,15 @@ def reading_of(text: str, folder: Path, limits: Limits | None = None) -> Reading
 
 
 def run(text: str, folder: Path) -> list[Op]:
-    """Return the operations of a program that has one path."""
-    worlds = reading_of(text, folder).worlds
+    """Return the operations of a program whose first entry has one path."""
+    return operations(only_world(reading_of(text, folder)))
+
+
+def only_world(reading: Reading) -> World:
+    """Return the only path of the first entry; what nobody calls, and what conditions rule out, is read beside it."""
+    worlds = [each for each in reading.worlds if each.entry == reading.worlds[0].entry and not each.contrary]
     assert len(worlds) == 1, [(world.entry, world.decisions) for world in worlds]
-    return operations(worlds[0])
+    return worlds[0]
 
 
 def run_main(body: str, folder: Path, before: str = "") -> list[Op]:

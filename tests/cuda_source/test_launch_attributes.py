@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from reading import kinds, reading_of, run_main
+from reading import kinds, only_world, reading_of, run_main
 
 from streamsan.trace.view import iterate
 from streamsan.vocabulary import OperationKind, SlotFlag, WaitClass
@@ -44,7 +44,7 @@ void* args[] = {&y, &x, &n}; cuLaunchKernelEx(&c, f, args, nullptr);"""
 def second_launch(body, folder):
     """Return the last launch of a program: its class, and the references that are used behind a wait, and before."""
     text = f"cudaStream_t s; cudaStreamCreate(&s); float *x, *y; cudaMalloc(&x, 4096); cudaMalloc(&y, 4096); int n = 1024; first<<<1, 256, 0, s>>>(x, n); {body}"
-    (world,) = reading_of(f"{KERNELS}\nint main() {{\n{text}\n}}\n", folder).worlds
+    world = only_world(reading_of(f"{KERNELS}\nint main() {{\n{text}\n}}\n", folder))
     last = [view for view in iterate(world.trace) if view.kind is OperationKind.LAUNCH][-1]
     # The slot's own reference has no such flag: there the bit is that of a call that never returned.
     behind = [bool(number and each.flags & SlotFlag.BEHIND) for number, each in enumerate(last.references)]

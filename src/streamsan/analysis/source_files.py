@@ -100,7 +100,7 @@ def _checked_source(path: str, options: SourceOptions) -> tuple[Checked, list[_W
             facts = [*analysis.facts, *facts_on_waits(world.trace, analysis)]
             found = tuple(findings_of(world.trace, facts))
             name = f"{number} {world.entry}"
-            worlds.append(CheckedWorld(name, found, executed, world.decisions, world.given_up))
+            worlds.append(CheckedWorld(name, found, executed, world.decisions, world.given_up, world.contrary))
             title = f"{path}: {world.entry}, path {len(read) + 1}"
             read.append(_World(world.trace, found, title, analysis.needed_waits, reading.units[0]))
         for finding in map(_unread, reading.problems):

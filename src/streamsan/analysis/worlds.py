@@ -1,7 +1,8 @@
 """Several worlds, one verdict: the paths through a program that the source reader explored are merged into findings.
 
 The same finding in several worlds is one finding. One that another world of the same entry, with the same operations
-executed, does not have was decided by a branch that nobody could decide: it is `possible`, and a note. One whose
+executed, does not have was decided by a branch that nobody could decide: it is `possible`, and a note; so is what only
+worlds have that went against a condition which the reader takes for known. One whose
 operations stand under branches that are independent of each other (some world executes the one without the other, and
 some world the other without the one) may combine what no execution combines: it is `possible`. A wait is redundant
 only if it is so in every world that executes it.
@@ -29,6 +30,8 @@ class CheckedWorld:
     """how the branches went that nobody could decide"""
     given_up: frozenset[int] = frozenset()
     """which of them say that a loop that asks whether work is done gave up: it may in every run"""
+    contrary: bool = False
+    """it went against a condition that the reader takes for known: what only such worlds have is a note"""
 
     def has(self, finding: Finding) -> bool:
         """Tell whether this world has the same finding."""
@@ -49,13 +52,25 @@ class CheckedWorld:
 def merge_worlds(worlds: Sequence[CheckedWorld]) -> list[Finding]:
     """Return the findings of a program from those of its worlds, each once, sorted by place."""
     worlds = _as_doubtful_as_the_most_doubtful(worlds)
+    contrary = [world for world in worlds if world.contrary]
     entries: dict[str, list[CheckedWorld]] = {}
-    for world in worlds:
+    for world in (world for world in worlds if not world.contrary):
         entries.setdefault(world.entry, []).append(world)
     found = [finding for group in entries.values() for finding in _entry(group)]
+    found += _only_contrary(found, contrary)
     needed = _needed_somewhere(found, worlds)
     found = [each for each in found if (each.code, each.location.place) not in needed]
     return once_per_reason(merge(found))
+
+
+def _only_contrary(found: Sequence[Finding], worlds: Sequence[CheckedWorld]) -> list[Finding]:
+    """Return what only worlds have that went against what is known; what is needless there may be needed."""
+    same = SameFindings(found)
+    return [
+        finding.weakened(Severity.NOTE)
+        for finding in merge(finding for world in worlds for finding in world.findings)
+        if finding not in same and not RULES[finding.code].finds_needless
+    ]
 
 
 def _as_doubtful_as_the_most_doubtful(worlds: Sequence[CheckedWorld]) -> list[CheckedWorld]:

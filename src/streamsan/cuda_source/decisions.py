@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamsan.cuda_source.program.prospects import Goal
+from streamsan.cuda_source.turns import Alternative
+
 
 class Decisions:
     """The choices of one path. After it has run, `alternatives` are the prefixes that it left unexplored."""
 
-    def __init__(self, prefix: tuple[bool, ...] = ()) -> None:
+    def __init__(self, prefix: tuple[bool, ...] = (), against: frozenset[int] = frozenset()) -> None:
         self.prefix = prefix
+        self.against = against
+        """known conditions, by their numbers, at which the path goes the other way all the same"""
         self.taken: list[bool] = []
         self.given_up: set[int] = set()
         """positions in `taken`: a loop that waited for work by asking gave up there, as it may in every run"""
         self.leaving: set[int] = set()
         """positions in `taken`: the other way leaves the function or the program at once"""
+        self.goals: dict[int, Goal] = {}
+        """position in `taken` -> what the other way leads to"""
         self.supposes_pointers = False
         """the condition under evaluation rests on an unknown pointer or handle being something: nobody decided that"""
         self._remembered: dict[Any, bool] = {}
+        self._known = 0
+        self._refused: dict[int, Alternative] = {}
+        """branch -> the first time that a known condition kept the path from what it leads to"""
 
     def recall(self, question: Any) -> bool | None:
         """Return how the same condition was decided before on this path."""
@@ -39,9 +49,30 @@ class Decisions:
         self._remembered[question] = answer
         return answer
 
-    def alternatives(self) -> list[tuple[bool, tuple[bool, ...]]]:
-        """Return the prefixes of the paths that branch off this one, the earliest turn first, and which only leave."""
-        return [
-            (position in self.leaving, (*self.taken[:position], not self.taken[position]))
+    def leads_to(self, goal: Goal) -> None:
+        """Note what the other way of the latest choice leads to."""
+        self.goals[len(self.taken) - 1] = goal
+
+    def goes_against(self, branch: object, goal: Goal) -> bool:
+        """A branch's condition is known. Tell whether the path goes the other way all the same, to its goal.
+
+        What the reader knows may be wrong: a library's effect that it does not model, a loop's length that it supposed.
+        """
+        number, self._known = self._known, self._known + 1
+        if number in self.against:
+            return True
+        if id(branch) not in self._refused and goal.has_new():
+            self._refused[id(branch)] = Alternative(
+                tuple(self.taken), goal, against=frozenset([number]), place=id(branch)
+            )
+        return False
+
+    def alternatives(self) -> list[Alternative]:
+        """Return the paths that branch off this one, the earliest turn first."""
+        turns = [
+            Alternative(
+                (*self.taken[:position], not self.taken[position]), self.goals.get(position), position in self.leaving
+            )
             for position in range(len(self.prefix), len(self.taken))
         ]
+        return [*turns, *self._refused.values()]

@@ -94,8 +94,9 @@ def _called_by_others(home: Home, coverage: Coverage, whole: bool) -> Iterator[E
     """Yield the functions that code which nobody can see may call, and that no path has entered.
 
     Those that stand in a table or are given to somebody (a callback, a thread's function), and lambdas that are. Where
-    the program may have further files (not `whole`), also what none of its functions calls: the methods of a class of
-    which there are objects, the functions of a template.
+    the program may have further files (not `whole`), what none of its functions calls comes before the rest: methods of
+    a class of which there are objects, functions of a template. The rest is what the reader could not follow the calls
+    to, and what nobody calls.
     """
     program = home.program
     named = program.functions_as_values()
@@ -113,11 +114,13 @@ def _called_by_others(home: Home, coverage: Coverage, whole: bool) -> Iterator[E
         # Those before it may have come to it by now.
         if not coverage.has_entered(entry.function):
             yield entry
-    if not whole:
-        excused = coverage.only_after_errors(program)
-        for entry in _candidates(home, home.relevance, is_left):
-            if not coverage.has_entered(entry.function) and id(entry.function) not in excused:
-                yield entry
+    excused = coverage.only_after_errors(program)
+    for entry in _candidates(home, home.relevance, is_left):
+        function = entry.function
+        if coverage.has_entered(function) or id(function) in excused:
+            continue
+        if not whole or home.prospects.has_new(function.body):
+            yield entry
     for function, cls in _entered_functions(home, coverage):
         for node in walk(function.body):
             if isinstance(node, Lambda) and _stands_alone(node) and coverage.has_only_unreached_calls(node.body):

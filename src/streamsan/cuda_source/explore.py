@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import pathlib
 import sys
 import threading
@@ -14,7 +13,9 @@ from streamsan.cuda_source.entries import Entry, entries_of_program
 from streamsan.cuda_source.limits import Limits
 from streamsan.cuda_source.paths import Path
 from streamsan.cuda_source.program.coverage import Coverage
+from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.program.linkage import Home, Linkage
+from streamsan.cuda_source.turns import Agenda
 from streamsan.cuda_source.world import Reading
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.cuda_syntax.tree import Unit
@@ -87,34 +88,31 @@ def with_deep_stack(work: Callable[[], Result]) -> Result:
 
 def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
     reading = _merged(units)
-    homes = [Home(unit) for unit in units]
+    programs = [Program(unit) for unit in units]
+    coverage = Coverage(*programs)
+    homes = [Home(program, coverage) for program in programs]
     linkage = Linkage(homes) if len(homes) > 1 else None
-    coverage = Coverage(*(home.program for home in homes))
     steps = operations = 0
     allowance = Allowance(limits)
     for entry in entries_of_program(homes, coverage):
         lines = _lines_of(entry, homes)
-        # What goes on comes before what leaves at once. Then paths with the fewest turns off the first path come first:
-        # each branch is seen both ways before combinations.
-        pending: list[tuple[int, int, int, tuple[bool, ...]]] = [(0, 0, 0, ())]
-        worlds = order = 0
-        while pending:
-            exits, turns, _, prefix = heapq.heappop(pending)
-            run = Path(entry.home, linkage, coverage, entry, prefix, limits.for_path(lines, steps), strict)
+        agenda = Agenda()
+        worlds = 0
+        while (turn := agenda.next()) is not None:
+            run = Path(entry.home, linkage, coverage, entry, turn, limits.for_path(lines, steps), strict)
             run.machine.allowance = allowance
             run.run()
             reading.stopped = reading.stopped or run.truncated
             worlds += 1
             steps += run.machine.steps
             operations += run.builder.operations
-            for leaves, alternative in run.decisions.alternatives():
-                order += 1
-                heapq.heappush(pending, (exits + leaves, turns + 1, order, alternative))
-            spent = steps > limits.file_steps or operations > limits.file_operations or bool(allowance.spent)
-            if pending and (spent or worlds >= limits.paths):
+            agenda.add(turn, run.decisions.alternatives())
+            if not agenda.is_empty and (
+                allowance.spent or limits.are_spent(steps, operations, worlds, agenda.leads_on)
+            ):
                 run.note(f"more paths through {entry.name or 'the fragment'} than the budget allows")
                 run.truncated = True
-                pending = []
+                agenda.give_up(everything=bool(allowance.spent) or agenda.leads_on)
             if not run.leaves_threads:  # the path on which it runs at once is read, too
                 reading.worlds.append(run.world())
     # Another run may come further: nobody is to remember this one.

@@ -14,9 +14,11 @@ class Limits:
     steps: int = 60_000
     """expressions and statements of one path"""
     file_steps: int = 150_000
-    """expressions and statements of all paths of one file, beyond which each entry is run once"""
+    """expressions and statements of all paths of one file, beyond which more paths are taken only to what is new"""
     most_steps: int = 250_000
-    """expressions and statements of all paths of one file, beyond which each entry has only its share"""
+    """expressions and statements of all paths of one file, beyond which each entry has its share, once"""
+    paths_to_new: int = 128
+    """paths of one entry, where the next one leads to calls that no path has come to"""
     line_steps: int = 12
     """share of an entry for each of its lines: enough to run any text once, loops aside"""
     entry_steps: int = 120
@@ -35,6 +37,8 @@ class Limits:
     """iterations that are run of a longer loop, before its last two"""
     unknown_iterations: int = 4
     """iterations of a loop whose count is not known: enough for double and triple buffering"""
+    thrifty_iterations: int = 2
+    """iterations of a loop that has nothing new, where a path has spent half of its steps"""
     endless_iterations: int = 16
     """iterations of a loop that only a `break` ends"""
 
@@ -53,6 +57,15 @@ class Limits:
             seconds=count * self.seconds,
             memory=count * self.memory,
         )
+
+    def are_spent(self, steps: int, operations: int, paths: int, leads_on: bool) -> bool:
+        """Tell whether an entry gets no more paths, after so many steps and operations of all and paths of its own.
+
+        `leads_on`: the next one leads to calls that no path has come to.
+        """
+        if leads_on:
+            return steps > self.most_steps or operations > 2 * self.file_operations or paths >= self.paths_to_new
+        return steps > self.file_steps or operations > self.file_operations or paths >= self.paths
 
     def share(self, lines: int) -> int:
         """Return the steps that an entry of so many lines has in any case: no other entry spends them."""

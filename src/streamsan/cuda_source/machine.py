@@ -33,7 +33,7 @@ from streamsan.cuda_source.values.classes import ClassInfo
 from streamsan.cuda_source.values.frame import Completion, Frame, PathEnds
 from streamsan.cuda_source.values.terms import condition, substitute
 from streamsan.cuda_source.values.types import CType
-from streamsan.cuda_syntax.tree import Expression, Function, Span, Type
+from streamsan.cuda_syntax.tree import Expression, Function, Span, Statement, Type
 from streamsan.model.values import Handle, Origin, Symbol
 
 ALLOWANCE_STEPS = 256
@@ -83,6 +83,8 @@ class Machine:
         self.frames: list[Frame] = [Frame("", Scope(self.globals))]
         self.assumed: dict[Any, Any] = {}
         """What conditions have fixed: an unknown that equals a number, a loop's bound."""
+        self.supposed_bounds: list[Any] = []
+        """Those of them that only say that a loop of unknown length runs a few times."""
         self.bounds = Bounds()
         """What decided comparisons say of unknown numbers."""
         self.conditional = 0
@@ -171,6 +173,16 @@ class Machine:
             raise PathEnds("the path issues more operations than the budget", span)
         if not self.steps % ALLOWANCE_STEPS and self.allowance is not None and (spent := self.allowance.spent):
             raise PathEnds(spent, span)
+
+    def may_cut_short(self, body: Statement) -> bool:
+        """Tell whether a loop is cut short: half of the path's steps are spent, and it has no calls of CUDA to come to.
+
+        When three quarters are spent, also one to all of whose calls some path has come.
+        """
+        if 2 * self.steps < self.limits.steps:
+            return False
+        prospects = self.home.prospects
+        return not prospects.has_calls(body) or (4 * self.steps > 3 * self.limits.steps and not prospects.has_new(body))
 
     def fresh(self, name: str, origin: Origin) -> Symbol:
         """Return a new unknown."""

@@ -29,6 +29,7 @@ from streamsan.cuda_source.objects.reach import Reach
 from streamsan.cuda_source.objects.thread_storage import ThreadStorage
 from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.linkage import Home, Linkage
+from streamsan.cuda_source.turns import Turn
 from streamsan.cuda_source.values.frame import Exited, PathEnds, Thrown
 from streamsan.cuda_source.world import World
 from streamsan.cuda_syntax.tree import Span
@@ -71,14 +72,14 @@ class Path:
         linkage: Linkage | None,
         coverage: Coverage,
         entry: Entry,
-        prefix: tuple[bool, ...],
+        turn: Turn,
         limits: Limits,
         strict: bool,
     ) -> None:
         self.entry = entry
         self.strict = strict
         self.truncated = False
-        self.decisions = Decisions(prefix)
+        self.decisions = Decisions(turn.prefix, turn.against)
         unit = home.program.unit
         self.builder = TraceBuilder(unit.file, platform_of_texts(unit.files.values()), "source")
         per_thread = PER_THREAD_MACRO in unit.macros
@@ -175,5 +176,11 @@ class Path:
     def world(self) -> World:
         """Return the path's world."""
         decisions = self.decisions
-        given_up = frozenset(decisions.given_up)
-        return World(self.entry.name, tuple(decisions.taken), given_up, self.builder.finish(), self.truncated)
+        return World(
+            self.entry.name,
+            tuple(decisions.taken),
+            frozenset(decisions.given_up),
+            bool(decisions.against),
+            self.builder.finish(),
+            self.truncated,
+        )

@@ -20,6 +20,8 @@ class World:
     """how the undecided branches went, in order"""
     given_up: frozenset[int]
     """which of them say that a loop gave up waiting for work: what follows in this world is possible in every run"""
+    contrary: bool
+    """it went against a condition that the reader takes for known, where nothing else led to what comes after it"""
     trace: Trace
     truncated: bool
     """a budget ended the path, or left paths of this entry unexplored"""

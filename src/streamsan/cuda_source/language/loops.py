@@ -7,11 +7,13 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from streamsan.cuda_source.device.source_sites import end_of
+from streamsan.cuda_source.language.known_conditions import is_about_success, rests_on_unknown
 from streamsan.cuda_source.language.local_variables import Declarations
 from streamsan.cuda_source.language.polling import polling
 from streamsan.cuda_source.language.query_loops import QueryLoop, counted_part
 from streamsan.cuda_source.language.summaries import Summaries
 from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.program.prospects import Goal
 from streamsan.cuda_source.program.relevance import Relevance
 from streamsan.cuda_source.values.cells import (
     ArrayObject,
@@ -131,6 +133,7 @@ class Loops:
         amount = 1 if amount_node is None else machine.known(machine.expressions.value(amount_node))
         if isinstance(start, int) and isinstance(amount, int) and isinstance(bound, Symbol | Term) and amount > 0:
             last = start + amount * machine.limits.unknown_iterations
+            machine.supposed_bounds.append(bound)
             machine.assumed[bound] = last - amount if condition.operator == "<=" else last
 
     def while_(self, node: tree.While) -> Completion | None:
@@ -226,10 +229,15 @@ class Loops:
                     unknown += 1
                 elif not truth:
                     asking.ends()
+                    if count == 0 and self._goes_in_all_the_same(condition, body):
+                        completion = self._iteration(body)
+                        return None if completion in (BREAK, CONTINUE) else completion
                     return None
             if endless and count >= limits.endless_iterations:
                 return None
             if count >= limits.iterations and induction is None:
+                return None
+            if count >= limits.thrifty_iterations and machine.may_cut_short(body):
                 return None
             completion = self._iteration(body)
             count += 1
@@ -239,6 +247,15 @@ class Loops:
             step()
             if induction is not None and not jumped and count >= limits.first_iterations:
                 jumped = self._jump(induction, count)
+
+    def _goes_in_all_the_same(self, condition: tree.Expression, body: tree.Statement) -> bool:
+        """A loop runs not once, as far as is known. Tell whether the path runs it all the same, for its calls."""
+        machine = self.machine
+        if is_about_success(machine, condition):
+            machine.coverage.assume_away(body)
+            return False
+        goal = Goal(machine.home.prospects, (body,))
+        return not rests_on_unknown(machine, condition) and machine.decisions.goes_against(body, goal)
 
     def _is_query(self, value: Value) -> bool:
         """Tell whether a condition asks for the result of a query: polling ends with success."""
@@ -285,6 +302,8 @@ class Loops:
         elements, known = self._elements(held, operand, node.span)
         if not known and not self.relevance.loop_acts(node.body) and self._summaries.summarise([node.body], node.span):
             return None
+        if not elements and machine.decisions.goes_against(node, Goal(machine.home.prospects, (node.body,))):
+            elements = [Operand(machine.fresh("element", "opaque"))]
         if len(elements) > machine.limits.iterations:
             first = machine.limits.first_iterations
             elements = elements[:first] + elements[-2:]

@@ -7,17 +7,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from streamsan.cuda_source.device.source_sites import end_of
+from streamsan.cuda_source.language.branches import Branches
 from streamsan.cuda_source.language.local_variables import Declarations
 from streamsan.cuda_source.language.loops import Loops
-from streamsan.cuda_source.language.polling import leaves_loop, polling
 from streamsan.cuda_source.language.returns import Returns
 from streamsan.cuda_source.language.summaries import Summaries
 from streamsan.cuda_source.machine import Machine
-from streamsan.cuda_source.values.cells import Cell, LibraryObject, Operand, Scope, Status, StructObject, Value
-from streamsan.cuda_source.values.frame import BREAK, CONTINUE, Completion, Frame, PathEnds, Thrown
-from streamsan.cuda_source.values.success import Success, is_status_type, means_success
+from streamsan.cuda_source.values.cells import LibraryObject, Operand, Scope, StructObject, Value
+from streamsan.cuda_source.values.frame import BREAK, CONTINUE, Completion, Frame, PathEnds, Thrown, UnderWay
 from streamsan.cuda_syntax import tree
-from streamsan.cuda_syntax.walk import nodes
 
 MOST_JUMPS = 16
 """Jumps of `goto` in one block."""
@@ -29,19 +27,20 @@ class Statements:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._returns = Returns(machine)
-        self._summaries = Summaries(machine)
+        summaries = Summaries(machine)
         declarations = Declarations(machine)
-        loops = Loops(machine, declarations, self._summaries)
+        branches = Branches(machine, summaries)
+        loops = Loops(machine, declarations, summaries)
         self._handlers: dict[type[tree.Statement], Callable[[Any], Completion | None]] = {
             tree.Block: self._block,
             tree.ExpressionStatement: self._expression,
             tree.Variable: declarations.declare,
-            tree.If: self._if,
+            tree.If: branches.if_,
             tree.For: loops.for_,
             tree.RangeFor: loops.range_for,
             tree.While: loops.while_,
             tree.DoWhile: loops.do_while,
-            tree.Switch: self._switch,
+            tree.Switch: branches.switch,
             tree.Case: self._nothing,
             tree.Return: self._returns.completion,
             tree.Break: lambda node: BREAK,
@@ -139,10 +138,16 @@ class Statements:
 
     def sequence(self, statements: list[tree.Statement]) -> Completion | None:
         """Run statements in order; a `goto` to a label among them continues there."""
+        with self.machine.frame.following(statements) as under_way:
+            return self._in_order(statements, under_way)
+
+    def _in_order(self, statements: list[tree.Statement], under_way: UnderWay) -> Completion | None:
         position = jumps = 0
         while position < len(statements):
-            completion = self.execute(statements[position])
+            statement = statements[position]
             position += 1
+            under_way.next = position
+            completion = self.execute(statement)
             if completion is None:
                 continue
             if completion.kind != "goto":
@@ -214,88 +219,6 @@ class Statements:
     def _local_declaration(self, node: tree.Statement) -> Completion | None:
         self.machine.program.add_local(node)
         return None
-
-    def _if(self, node: tree.If) -> Completion | None:
-        machine = self.machine
-        with self.opened(Scope(machine.frame.scope), end_of(node.span)):
-            if node.init is not None:
-                completion = self.execute(node.init)
-                if completion is not None:
-                    return completion
-            machine.decisions.supposes_pointers = False
-            with polling(machine, leaves_loop(node.then)):
-                value = machine.expressions.operand(node.condition)
-                condition = machine.expressions.condition(value, node.condition.span)
-            pending = self.settle(node.span)
-            if pending is not None:
-                return pending
-            return self._branch(node, condition)
-
-    def _branch(self, node: tree.If, condition: Value) -> Completion | None:
-        machine = self.machine
-        if machine.truth(condition) is None and self._summaries.skips(node):
-            return None
-        gives_up, goes_on = machine.relevance.gives_up(node.then), node.otherwise
-        if machine.truth(condition) and gives_up and machine.decisions.supposes_pointers:
-            # `if (arguments[3] != NULL) exit(1);`, `if (stream_) return;`: what comes after is not left out for that.
-            condition = machine.fresh("condition", "opaque")
-        if gives_up == machine.relevance.gives_up(goes_on) or machine.relevance.ends_its_loop(node):
-            answer, known = machine.decide(condition)
-        else:
-            answer, known = machine.decide(condition, likely=not gives_up)
-            if not known:
-                machine.decisions.leaving.add(len(machine.decisions.taken) - 1)
-        chosen, other = (node.then, node.otherwise) if answer else (node.otherwise, node.then)
-        if known and other is not None and self._asks_for_success(node.condition):
-            machine.coverage.assume_away(other)
-        if chosen is None:
-            return None
-        with machine.under_branch(known):
-            return self.execute(chosen)
-
-    def _asks_for_success(self, condition: tree.Expression) -> bool:
-        """Tell whether a condition is about a status: the branch of the failure is not explored."""
-        for part in nodes(condition):
-            if isinstance(part, tree.Call) and isinstance(part.callee, tree.Name):
-                if self.machine.api.is_api(part.callee.name):
-                    return True
-            elif isinstance(part, tree.Name):
-                cell = self.machine.find(part.name)
-                held = cell.value if isinstance(cell, Cell) else None
-                if means_success(part.name) or isinstance(held, Status | Success):
-                    return True
-                if isinstance(cell, Cell) and is_status_type(cell.type.name):
-                    return True
-        return False
-
-    def _switch(self, node: tree.Switch) -> Completion | None:
-        machine = self.machine
-        value = machine.known(machine.expressions.value(node.value))
-        self.end_full_expression(node.span)
-        statements = node.body.body if isinstance(node.body, tree.Block) else [node.body]
-        start, known = self._switch_start(value, statements)
-        if start is None:
-            return None
-        with machine.under_branch(known):
-            completion = self.in_scope(statements[start:], Scope(machine.frame.scope), end_of(node.span))
-        return None if completion is BREAK else completion
-
-    def _switch_start(self, value: Value, statements: list[tree.Statement]) -> tuple[int | None, bool]:
-        machine = self.machine
-        default: int | None = None
-        known = True
-        for position, statement in enumerate(statements):
-            if not isinstance(statement, tree.Case):
-                continue
-            if statement.value is None:
-                default = position
-                continue
-            question = machine.expressions.operators.compare("==", value, machine.expressions.value(statement.value))
-            answer, decided = machine.decide(question)
-            known = known and decided
-            if answer:
-                return position, known
-        return default, known
 
     def _try(self, node: tree.Try) -> Completion | None:
         machine = self.machine

@@ -28,6 +28,8 @@ class Coverage:
         self._entered: dict[int, tree.Function] = {}
         self._reached: dict[int, tree.Expression] = {}
         self._assumed_away: dict[int, tree.Statement] = {}
+        self._settled: set[int] = set()
+        """calls that a path came to, or that stand in what is left out on purpose"""
 
     def enter(self, function: tree.Function) -> None:
         """A path comes to a function's body."""
@@ -36,10 +38,17 @@ class Coverage:
     def reach(self, node: tree.Call | tree.Launch) -> None:
         """A path comes to a call."""
         self._reached[id(node)] = node
+        self._settled.add(id(node))
 
     def assume_away(self, branch: tree.Statement) -> None:
         """A branch is left out on purpose: calls are taken to succeed."""
-        self._assumed_away[id(branch)] = branch
+        if id(branch) not in self._assumed_away:
+            self._assumed_away[id(branch)] = branch
+            self._settled.update(id(node) for node in nodes(branch) if isinstance(node, tree.Call | tree.Launch))
+
+    def is_settled(self, call: int) -> bool:
+        """Tell whether a call, given by its id, needs no path: one came to it, or it is left out on purpose."""
+        return call in self._settled
 
     def has_entered(self, function: tree.Function) -> bool:
         """Tell whether a path came to a function's body."""

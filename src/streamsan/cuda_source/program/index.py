@@ -52,6 +52,8 @@ class Program:
             if name not in self.classes:
                 self.aliases.setdefault(name, alias)
         self._attach_members()
+        for functions in self.functions.values():
+            _give_defaults(functions)
 
     # -- indexing ----------------------------------------------------------------------------------
 
@@ -432,11 +434,24 @@ class Program:
 
 def _best_definition(method: tree.Function, definitions: list[tree.Function]) -> tree.Function | None:
     with_body = [other for other in definitions if other.body is not None or other.defaulted]
-    wanted = [(parameter.type.name, parameter.type.pointers) for parameter in method.parameters]
     for other in with_body:
-        if [(parameter.type.name, parameter.type.pointers) for parameter in other.parameters] == wanted:
+        if _signature(other) == _signature(method):
             return other
     return with_body[0] if with_body else None
+
+
+def _signature(function: tree.Function) -> list[tuple[str, int]]:
+    return [(parameter.type.name, parameter.type.pointers) for parameter in function.parameters]
+
+
+def _give_defaults(functions: list[tree.Function]) -> None:
+    """Give definitions the default arguments that only declarations before them have."""
+    declared = [each for each in functions if each.body is None and any(p.default for p in each.parameters)]
+    for position, function in enumerate(functions if declared else ()):
+        if function.body is not None:
+            for declaration in declared:
+                if _signature(declaration) == _signature(function):
+                    functions[position] = _joined(declaration, functions[position])
 
 
 def _joined(declaration: tree.Function, definition: tree.Function) -> tree.Function:

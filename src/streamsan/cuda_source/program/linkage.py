@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.created_streams import CreatedStreams
 from streamsan.cuda_source.program.index import Program
+from streamsan.cuda_source.program.prospects import Prospects
 from streamsan.cuda_source.program.relevance import Relevance
 from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_syntax import tree
@@ -19,9 +21,10 @@ from streamsan.cuda_syntax import tree
 class Home:
     """One unit of a program, and what its code may do."""
 
-    def __init__(self, unit: tree.Unit) -> None:
-        self.program = Program(unit)
-        self.relevance = Relevance(self.program)
+    def __init__(self, program: Program, coverage: Coverage) -> None:
+        self.program = program
+        self.relevance = Relevance(program)
+        self.prospects = Prospects(self.relevance, coverage)
 
 
 class Linkage:

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from enum import Enum
 from typing import Any, TypeVar
 
 from streamsan.cuda_source import known_apis
@@ -31,6 +32,33 @@ _RECORDS = frozenset({"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRec
 _EXITS = frozenset({"exit", "_exit", "_Exit", "quick_exit", "abort", "terminate", "MPI_Abort"})
 _FIELDS: dict[type[Any], tuple[str, ...]] = {}
 _LARGEST_WALK = 20_000
+
+
+class WayOut(Enum):
+    """What a branch leaves in its last statement: the more, the greater."""
+
+    NONE = 0
+    LOOP = 1
+    """one turn of the loop, or the loop, or a `switch`"""
+    FUNCTION = 2
+    PROGRAM = 3
+    """the program, or all functions up to one that catches an exception"""
+
+
+def _last_of(node: tree.Statement) -> tree.Statement:
+    """Return the last statement of blocks in each other."""
+    while isinstance(node, tree.Block) and node.body:
+        node = node.body[-1]
+    return node
+
+
+def _is_nothing(value: tree.Expression | None) -> bool:
+    """Tell whether a value is written as a null pointer, or as false."""
+    if isinstance(value, tree.Cast):
+        return _is_nothing(value.operand)
+    if isinstance(value, tree.Name):
+        return value.name == "NULL"
+    return isinstance(value, tree.Literal_) and not value.value
 
 
 def children(node: Any) -> Iterator[Any]:
@@ -135,6 +163,16 @@ class Relevance:
         """Tell whether a branch leaves the function or the program without issuing work: after an error, or at once."""
         return node is not None and self._once("gives up", node, lambda: self._gives_up(node))
 
+    def has_found(self, node: tree.Statement | None, function: tree.Function) -> bool:
+        """Tell whether a branch returns what a function sought, which returns nothing or false in the end."""
+        returns = function.returns
+        if node is None or function.body is None or not (returns.pointers or returns.name == "bool"):
+            return False
+        found, in_the_end = _last_of(node), _last_of(function.body)
+        if not isinstance(found, tree.Return) or not isinstance(in_the_end, tree.Return):
+            return False
+        return not _is_nothing(found.value) and _is_nothing(in_the_end.value)
+
     def ends_its_loop(self, node: tree.If) -> bool:
         """Tell whether a branch lies in a loop without a condition: what leaves there is how the loop goes on."""
         return id(node) in self._in_endless_loops
@@ -148,15 +186,41 @@ class Relevance:
         return True
 
     def _gives_up(self, node: tree.Statement) -> bool:
-        last = node
-        while isinstance(last, tree.Block) and last.body:
-            last = last.body[-1]
+        return self.way_out(node).value >= WayOut.FUNCTION.value and not any(self._is_work(part) for part in walk(node))
+
+    def way_out(self, node: tree.Statement | None) -> WayOut:
+        """Return what a branch surely leaves in the end."""
+        return WayOut.NONE if node is None else self._once("way out", node, lambda: self._way_out(node))
+
+    def _way_out(self, node: tree.Statement) -> WayOut:
+        last = _last_of(node)
+        if self._ends_program(last):
+            return WayOut.PROGRAM
+        if isinstance(last, tree.Return | tree.Goto):
+            return WayOut.FUNCTION
+        return WayOut.LOOP if isinstance(last, tree.Break | tree.Continue) else WayOut.NONE
+
+    def _ends_program(self, last: tree.Statement) -> bool:
+        """Tell whether a statement throws or exits, or calls a function of the program that does so in the end."""
         made = last.expression if isinstance(last, tree.ExpressionStatement) else None
-        leaves = isinstance(last, tree.Return | tree.Goto)
-        leaves = leaves or (isinstance(made, tree.Unary) and made.operator == "throw")
-        if isinstance(made, tree.Call) and isinstance(made.callee, tree.Name):
-            leaves = last_name(made.callee.name) in _EXITS
-        return leaves and not any(self._is_work(part) for part in walk(node))
+        if isinstance(made, tree.Unary):
+            return made.operator == "throw"
+        if not isinstance(made, tree.Call) or not isinstance(made.callee, tree.Name):
+            return False
+        name = last_name(made.callee.name)
+        return name in _EXITS or self._exits(name)
+
+    def _exits(self, name: str) -> bool:
+        """Tell whether all functions of a name end the program and issue no work: they tell of an error."""
+        key = f"exits {name}"
+        if key not in self._functions:
+            self._functions[key] = False  # recursion ends nothing
+            bodies = self.host_bodies(name)
+            self._functions[key] = bool(bodies) and all(
+                self._ends_program(_last_of(body)) and not any(self._is_work(part) for part in walk(body))
+                for body in bodies
+            )
+        return self._functions[key]
 
     def _is_work(self, part: Any) -> bool:
         if isinstance(part, tree.Call) and isinstance(part.callee, tree.Name):
@@ -216,6 +280,14 @@ class Relevance:
                     found.setdefault(last_name(method.name), []).append(method)
             self._bodies = found
         return self._bodies
+
+    def host_bodies(self, name: str) -> list[tree.Block]:
+        """Return the bodies of the unit's functions and methods, kernels aside, that have this last name."""
+        return [
+            each.body
+            for each in self._by_name().get(name, ())
+            if each.body is not None and not (each.kernel or each.device_only)
+        ]
 
     @property
     def has_host_functions(self) -> bool:

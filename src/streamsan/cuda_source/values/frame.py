@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from streamsan.cuda_source.values.cells import Cell, Scope, Value
 from streamsan.cuda_source.values.classes import ClassInfo
-from streamsan.cuda_syntax.tree import Function, Span
+from streamsan.cuda_syntax.tree import Function, Span, Statement
 
 
 class Frame:
@@ -42,6 +43,7 @@ class Frame:
         """Macros under expansion: C expands none inside itself."""
         self.loops = 0
         """Loops around the statement under execution, in this activation."""
+        self._under_way: list[UnderWay] = []
 
     @contextmanager
     def within(self, scope: Scope) -> Iterator[None]:
@@ -51,6 +53,34 @@ class Frame:
             yield
         finally:
             self.scope = outer
+
+    @contextmanager
+    def following(self, statements: Sequence[Statement]) -> Iterator[UnderWay]:
+        """Run statements one after the other; who runs them says how far it is."""
+        under_way = UnderWay(statements, self.loops)
+        self._under_way.append(under_way)
+        try:
+            yield under_way
+        finally:
+            self._under_way.pop()
+
+    def rest(self, *, in_loop: bool = False) -> Iterator[Statement]:
+        """Yield what stands behind the statement under execution, innermost first, to the end of its loop or of all."""
+        for under_way in reversed(self._under_way):
+            if in_loop and under_way.loops != self.loops:
+                return
+            yield from under_way.statements[under_way.next :]
+
+
+@dataclass(slots=True)
+class UnderWay:
+    """Statements of which one is under execution."""
+
+    statements: Sequence[Statement]
+    loops: int
+    """those around them, in their activation"""
+    next: int = 0
+    """position of the statement behind the one under execution"""
 
 
 class Completion:

@@ -1,0 +1,104 @@
+"""What a piece of code may still lead to: calls of CUDA that no path has come to. It decides which way a path turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from streamsan.cuda_source import known_apis
+from streamsan.cuda_source.program.calls_in_text import ONLY_NAMES
+from streamsan.cuda_source.program.coverage import Coverage
+from streamsan.cuda_source.program.relevance import MOST_FUNCTIONS, Relevance, walk
+from streamsan.cuda_source.values.classes import last_name
+from streamsan.cuda_syntax import tree
+
+_Calls = tuple[int, ...]
+_Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Code that a path would come to."""
+
+    prospects: Prospects
+    nodes: tuple[tree.Statement | tree.Expression, ...]
+
+    def has_new(self) -> bool:
+        """Tell whether it leads to a call that no path has come to."""
+        return any(self.prospects.has_new(node) for node in self.nodes)
+
+
+class Prospects:
+    """Answers for one unit; shared by all its paths. What is exhausted stays so, since paths only come to more."""
+
+    def __init__(self, relevance: Relevance, coverage: Coverage) -> None:
+        self._relevance = relevance
+        self._coverage = coverage
+        self._parts: dict[int, tuple[_Calls, _Names]] = {}
+        self._kept: list[object] = []
+        """nodes whose ids are keys here: they must not be collected"""
+        self._exhausted: set[int] = set()
+        self._have_calls: dict[int, bool] = {}
+        self._found: dict[int, int] = {}
+        """id of a node -> that of a call which it leads to, and no path had come to"""
+
+    def has_new(self, node: tree.Statement | tree.Expression | None) -> bool:
+        """Tell whether a statement or expression, or a function that it names, has a call that no path came to."""
+        if node is None or id(node) in self._exhausted:
+            return False
+        found = self._found.get(id(node))
+        if found is not None and not self._coverage.is_settled(found):
+            return True
+        found = next((call for call in self._calls_of(node) if not self._coverage.is_settled(call)), None)
+        if found is None:
+            self._exhausted.add(id(node))
+            return False
+        self._found[id(node)] = found
+        return True
+
+    def has_calls(self, node: tree.Statement | tree.Expression) -> bool:
+        """Tell whether a statement or expression, or a function that it names, has calls of CUDA at all."""
+        found = self._have_calls.get(id(node))
+        if found is None:
+            found = self._have_calls[id(node)] = next(self._calls_of(node), None) is not None
+        return found
+
+    def _calls_of(self, root: tree.Statement | tree.Expression) -> Iterator[int]:
+        """Yield the ids of the calls in a tree, and in functions that it names."""
+        pending: list[tree.Statement | tree.Expression] = [root]
+        seen: set[str] = set()
+        while pending and len(seen) < MOST_FUNCTIONS:
+            calls, names = self._parts_of(pending.pop())
+            yield from calls
+            for name in names:
+                if name not in seen:
+                    seen.add(name)
+                    pending += self._relevance.host_bodies(name)
+
+    def _parts_of(self, root: tree.Statement | tree.Expression) -> tuple[_Calls, _Names]:
+        """Return the ids of the calls of CUDA in a tree, and the names in it that functions may have."""
+        known = self._parts.get(id(root))
+        if known is None:
+            calls: list[int] = []
+            names: dict[str, None] = {}
+            for part in walk(root):
+                if isinstance(part, tree.Name):
+                    names[last_name(part.name)] = None
+                elif isinstance(part, tree.Member):
+                    names[last_name(part.member)] = None
+                elif isinstance(part, tree.Variable | tree.New):
+                    names[last_name(part.type.name)] = None
+                elif isinstance(part, tree.Launch) or (isinstance(part, tree.Call) and self._is_of_cuda(part)):
+                    calls.append(id(part))
+            known = self._parts[id(root)] = (tuple(calls), tuple(names))
+            self._kept.append(root)
+        return known
+
+    def _is_of_cuda(self, node: tree.Call) -> bool:
+        callee = node.callee
+        if not isinstance(callee, tree.Name) or callee.name in self._relevance.macros:
+            return False
+        name = last_name(callee.name)
+        if known_apis.find(name) is None or ONLY_NAMES.match(name):
+            return False
+        return not self._relevance.host_bodies(name)

@@ -1,0 +1,160 @@
+"""Which way a branch goes that nobody can decide: to calls that no path came to, and past what leaves at once."""
+
+from __future__ import annotations
+
+import pytest
+from reading import operations, reading_of
+
+from streamsan import check
+
+WORK = "cudaMemset(memory, 0, 4);"
+
+
+def worlds(text, folder):
+    return reading_of(text, folder).worlds
+
+
+def test_one_path_sees_both_branches_in_a_loop(tmp_path):
+    text = """
+        bool option(const char*);
+        void work(int n, void* memory) {
+            for (int i = 0; i < n; ++i) {
+                if (option("a")) cudaMemset(memory, 0, 4);
+                else cudaMemset(memory, 1, 4);
+            }
+        }"""
+    assert len({each.line for each in operations(worlds(text, tmp_path)[0]) if each.kind == "MEMSET"}) == 2
+
+
+def test_a_second_path_takes_the_other_side_of_all_branches(tmp_path):
+    branches = "".join(
+        f'if (option("{name}")) cudaMemset(memory, 0, 4); else cudaMemset(memory, 1, 4);\n' for name in "abcdefghij"
+    )
+    text = f"bool option(const char*);\nvoid work(void* memory) {{\n{branches}}}"
+    second = worlds(text, tmp_path)[1]
+    assert not any(second.decisions[1:]), "each branch that the first path did not take"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # What was sought is found, not an error.
+        """
+        #include <cstdio>
+        char* find(const char* name) {
+            for (int i = 0; i < 3; ++i) {
+                FILE* file = fopen(name, "rb");
+                if (file != NULL) { fclose(file); return (char*)malloc(8); }
+            }
+            return 0;
+        }
+        int main(int argc, char** argv) {
+            void* memory;
+            if (find(argv[1]) == 0) return 1;
+            cudaMalloc(&memory, 4); cudaFree(memory);
+        }""",
+        # What tells the usage leaves.
+        """
+        #include <cstdlib>
+        void usage(const char* name) { printf("%s FILE", name); exit(1); }
+        int main(int argc, char** argv) {
+            if (argc < 2) usage(argv[0]); else argc = 2;
+            void* memory; cudaMalloc(&memory, 4); cudaFree(memory);
+        }""",
+        # A loop over arguments was taken to run a few times: it may not say that one is missing.
+        """
+        #include <cstdlib>
+        int main(int argc, char** argv) {
+            for (int i = 1; i < argc; ++i) { if (i + 1 >= argc) exit(1); }
+            void* memory; cudaMalloc(&memory, 4); cudaFree(memory);
+        }""",
+        # Default arguments stand where a function is declared first.
+        """
+        void run(const char* name, int blocks = 1);
+        int main(int argc, char** argv) { run(argv[1]); }
+        void run(const char* name, int blocks) { void* memory; cudaMalloc(&memory, blocks); cudaFree(memory); }""",
+        # A switch over what nobody knows: each case.
+        """
+        void work(int mode, void* memory) {
+            switch (mode) {
+                case 0: puts("nothing"); break;
+                case 1: cudaMemset(memory, 0, 4); break;
+                default: cudaMemset(memory, 1, 4);
+            }
+        }""",
+        # A loop that seems to be empty.
+        """
+        static int count = 0;
+        int main() { void* memory; for (int i = 0; i < count; ++i) { cudaMalloc(&memory, 4); cudaFree(memory); } }""",
+        # Much work of the host alone, in loops in each other.
+        """
+        #include <cstdlib>
+        double draw(int);
+        int main() {
+            double table[16][16][16][16];
+            for (int i = 0; i < 16; ++i) for (int j = 0; j < 16; ++j) for (int k = 0; k < 16; ++k)
+                for (int l = 0; l < 16; ++l) { double* cell = new double; *cell = draw(i); table[i][j][k][l] = *cell; }
+            for (int i = 0; i < 16; ++i) for (int j = 0; j < 16; ++j) for (int k = 0; k < 16; ++k)
+                for (int l = 0; l < 16; ++l) { double* cell = new double; *cell = draw(i); table[i][j][k][l] = *cell; }
+            void* memory; cudaMalloc(&memory, 4); cudaFree(memory);
+        }""",
+        # Another attempt after a failure is left out on purpose.
+        """
+        int main() {
+            void* memory; cudaMalloc(&memory, 4);
+            while (cudaGetLastError() != cudaSuccess) cudaMalloc(&memory, 2);
+            cudaFree(memory);
+        }""",
+        # A known condition may be known wrongly: what it keeps the path from is read at last.
+        """
+        static int parsed = 0;
+        int main(int argc, char** argv) {
+            if (!parsed) return 1;
+            void* memory; cudaMalloc(&memory, 4); cudaFree(memory);
+        }""",
+    ],
+)
+def test_calls_behind_such_branches_are_reached(text, tmp_path):
+    reading = reading_of(text, tmp_path)
+    assert not reading.missed
+    assert reading.reached
+
+
+def test_many_error_exits_leave_a_budget_for_work(tmp_path):
+    calls = "".join(f"if (other_library({number}) != 0) return 1;\n" for number in range(100))
+    text = f"int other_library(int);\nint work(void* memory) {{\n{calls}{WORK}\nreturn 0; }}"
+    reading = reading_of(text, tmp_path)
+    assert not reading.missed
+
+
+BEHIND = """
+static const bool tracing = false;
+int main() {{
+    cudaStream_t a, b;
+    cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
+    float* memory; cudaMalloc(&memory, 4096);
+    if ({condition}) {{ fill<<<1, 1, 0, a>>>(memory); {wait} cudaMemsetAsync(memory, 0, 4096, b); }}
+    cudaDeviceSynchronize();
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "wait", "severities"),
+    [
+        ("true", "", ["error"]),
+        ("tracing", "", ["note"]),
+        ("tracing", "cudaStreamSynchronize(a);", []),
+    ],
+)
+def test_what_stands_behind_a_condition_that_is_known_to_be_false_is_a_note(condition, wait, severities, tmp_path):
+    path = tmp_path / "program.cu"
+    body = "__global__ void fill(float* p) { p[threadIdx.x] = 1; }\n" + BEHIND.format(condition=condition, wait=wait)
+    path.write_text(body, encoding="utf-8")
+    found = [each for each in check([path]).findings if each.code == "SS109"]
+    assert [str(each.severity.value) for each in found] == severities
+
+
+def test_what_the_path_decided_itself_is_not_gone_against(tmp_path):
+    text = f"void work(int n, void* memory) {{ if (n == 1) {{ {WORK} return; }} if (n == 1) {{ {WORK} }} {WORK} }}"
+    assert not any(world.contrary for world in worlds(text, tmp_path))
