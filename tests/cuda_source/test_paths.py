@@ -50,9 +50,15 @@ def test_a_budget_of_paths_is_said(tmp_path):
 
 
 def test_a_budget_of_steps_ends_the_path(tmp_path):
-    text = "int main() { for (int i = 0; i < 60; ++i) for (int j = 0; j < 60; ++j) cudaDeviceSynchronize(); }"
-    reading = reading_of(text, tmp_path, Limits(steps=500))
+    reading = reading_of(f"int main() {{ {'cudaDeviceSynchronize(); ' * 400} }}", tmp_path, Limits(steps=500))
     assert reading.worlds[0].truncated
+
+
+def test_a_loop_whose_calls_were_reached_is_cut_short_before_the_path_is(tmp_path):
+    loops = "for (int i = 0; i < 60; ++i) for (int j = 0; j < 60; ++j) cudaDeviceSynchronize();"
+    reading = reading_of(f"int main() {{ {loops} cudaSetDevice(1); }}", tmp_path, Limits(steps=500))
+    assert not reading.worlds[0].truncated
+    assert not reading.missed
 
 
 @pytest.mark.parametrize(
@@ -193,8 +199,7 @@ def test_a_class_that_seems_to_hold_itself_ends(tmp_path):
 
 
 def test_a_dear_function_spends_its_own_steps_and_not_those_of_the_functions_behind_it(tmp_path):
-    loops = "for (int i = 0; i < 60; ++i) for (int j = 0; j < 60; ++j) cudaDeviceSynchronize();"
-    dear = "".join(f"void dear{number}() {{ {loops} }}\n" for number in range(3))
+    dear = "".join(f"void dear{number}() {{ {'cudaDeviceSynchronize(); ' * 400} }}\n" for number in range(3))
     plain = "".join(f"void plain{number}(float* p) {{ cudaFree(p); }}\n" for number in range(40))
     limits = Limits(steps=500, file_steps=1_000, most_steps=1_000)
     worlds = reading_of(dear + plain, tmp_path, limits).worlds

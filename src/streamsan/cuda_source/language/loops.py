@@ -302,8 +302,6 @@ class Loops:
         elements, known = self._elements(held, operand, node.span)
         if not known and not self.relevance.loop_acts(node.body) and self._summaries.summarise([node.body], node.span):
             return None
-        if not elements and machine.decisions.goes_against(node, Goal(machine.home.prospects, (node.body,))):
-            elements = [Operand(machine.fresh("element", "opaque"))]
         if len(elements) > machine.limits.iterations:
             first = machine.limits.first_iterations
             elements = elements[:first] + elements[-2:]
