@@ -128,7 +128,7 @@ def test_many_error_exits_leave_a_budget_for_work(tmp_path):
 
 
 BEHIND = """
-static const bool tracing = false;
+static bool tracing = false;
 int main() {{
     cudaStream_t a, b;
     cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
@@ -144,6 +144,7 @@ int main() {{
     [
         ("true", "", ["error"]),
         ("tracing", "", ["note"]),
+        ("sizeof(int) == 8", "", []),
         ("tracing", "cudaStreamSynchronize(a);", []),
     ],
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamsan.cuda_source.agenda import Alternative
 from streamsan.cuda_source.program.prospects import Goal
-from streamsan.cuda_source.turns import Alternative
 
 
 class Decisions:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from streamsan.cuda_source.agenda import Agenda
 from streamsan.cuda_source.allowance import Allowance
 from streamsan.cuda_source.entries import Entry, entries_of_program
 from streamsan.cuda_source.limits import Limits
@@ -15,7 +16,6 @@ from streamsan.cuda_source.paths import Path
 from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.program.linkage import Home, Linkage
-from streamsan.cuda_source.turns import Agenda
 from streamsan.cuda_source.world import Reading
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.cuda_syntax.tree import Unit

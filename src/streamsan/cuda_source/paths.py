@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streamsan.cuda_source.agenda import Turn
 from streamsan.cuda_source.calls.class_operators import ClassOperators
 from streamsan.cuda_source.calls.construction import Constructors
 from streamsan.cuda_source.calls.dispatch import Calls
@@ -29,7 +30,6 @@ from streamsan.cuda_source.objects.reach import Reach
 from streamsan.cuda_source.objects.thread_storage import ThreadStorage
 from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.linkage import Home, Linkage
-from streamsan.cuda_source.turns import Turn
 from streamsan.cuda_source.values.frame import Exited, PathEnds, Thrown
 from streamsan.cuda_source.world import World
 from streamsan.cuda_syntax.tree import Span

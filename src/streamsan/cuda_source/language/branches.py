@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streamsan.cuda_source.device.source_sites import end_of
-from streamsan.cuda_source.language.known_conditions import is_about_success, is_supposed, rests_on_unknown
+from streamsan.cuda_source.language.known_conditions import is_about_success, is_supposed, may_be_wrong
 from streamsan.cuda_source.language.polling import leaves_loop, polling
 from streamsan.cuda_source.language.summaries import Summaries
 from streamsan.cuda_source.machine import Machine
@@ -60,8 +60,9 @@ class Branches:
         truth = machine.truth(condition)
         if truth is not None:
             answer, known = truth, True
-            decided = rests_on_unknown(machine, node.condition)  # what this path chose before says so
-            if not decided and machine.decisions.goes_against(node, self._kept_from(node, truth)):
+            if may_be_wrong(machine, node.condition) and machine.decisions.goes_against(
+                node, self._kept_from(node, truth)
+            ):
                 answer = not truth
         elif gives_up == self._gives_up(goes_on) or machine.relevance.ends_its_loop(node):
             answer, known = self._turn(condition, self._led_to(node.then, goes_on), self._led_to(goes_on, node.then))
@@ -149,7 +150,7 @@ class Branches:
             else:
                 answer, decided = machine.decide(question)
                 goal = Goal(machine.home.prospects, tuple(_case(statements, position)))
-                by_itself = not isinstance(value, Symbol | Term) and not rests_on_unknown(machine, node.value)
+                by_itself = not isinstance(value, Symbol | Term) and may_be_wrong(machine, node.value)
                 if by_itself and not answer and machine.decisions.goes_against(statement, goal):
                     return position, True
             known = known and decided

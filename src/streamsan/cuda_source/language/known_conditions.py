@@ -42,6 +42,26 @@ def rests_on_unknown(machine: Machine, condition: tree.Expression) -> bool:
     return any(True for _ in _unknowns(machine, condition))
 
 
+def may_be_wrong(machine: Machine, condition: tree.Expression) -> bool:
+    """Tell whether what is known of a condition may be wrong: it is not, of constants, and of what the path decided.
+
+    What the reader knows of a variable may miss an effect of a library that it does not model.
+    """
+    return not rests_on_unknown(machine, condition) and any(_varies(machine, part) for part in nodes(condition))
+
+
+def _varies(machine: Machine, part: object) -> bool:
+    if isinstance(part, tree.Member | tree.Index | tree.Call):
+        return True
+    if not isinstance(part, tree.Name) or part.name in machine.program.macros:
+        return False
+    cell = machine.find(part.name)
+    if isinstance(cell, Cell):
+        return not cell.type.const
+    variable = machine.program.global_names.get(part.name)
+    return variable is not None and not variable.type.const
+
+
 def _unknowns(machine: Machine, condition: tree.Expression) -> Iterator[Value]:
     for name in machine.relevance.names_in(condition):
         cell = machine.find(name)

@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from streamsan.cuda_source.device.source_sites import end_of
-from streamsan.cuda_source.language.known_conditions import is_about_success, rests_on_unknown
+from streamsan.cuda_source.language.known_conditions import is_about_success, may_be_wrong
 from streamsan.cuda_source.language.local_variables import Declarations
 from streamsan.cuda_source.language.polling import polling
 from streamsan.cuda_source.language.query_loops import QueryLoop, counted_part
@@ -255,7 +255,7 @@ class Loops:
             machine.coverage.assume_away(body)
             return False
         goal = Goal(machine.home.prospects, (body,))
-        return not rests_on_unknown(machine, condition) and machine.decisions.goes_against(body, goal)
+        return may_be_wrong(machine, condition) and machine.decisions.goes_against(body, goal)
 
     def _is_query(self, value: Value) -> bool:
         """Tell whether a condition asks for the result of a query: polling ends with success."""
