@@ -1,16 +1,18 @@
 """Sources that others wrote, read by `streamsan check`: what is reached, what is reported, and what of that is right.
 
-    python bench/public_sources.py CHECKOUTS [--only WORD] [--jobs N] [--seconds N] [--json FILE] [--again FILE]
+    python bench/public_sources.py CHECKOUTS [--only WORD] [--most N] [--jobs N] [--seconds N] [--json FILE]
+                                   [--again FILE]
     python bench/public_sources.py --told FILE [FILE ...]
 
 `public_sources.toml` lists public repositories: commit, folders, headers' folders, how many files. A checkout is
 CHECKOUTS/owner+name. Nothing of them is in this repository. Each file is checked by itself, in a process of its own, as
 `streamsan check FILE -I HEADERS` does. Prints a line for each repository: files, those that were not read to a result
 (crashes, and hangs: more than `--seconds` of processor time), calls of CUDA in these files (those of headers count
-where the header is checked itself), those that a path came to, errors and warnings; below it why calls were not
-reached, slow files, and errors and warnings that `public_sources_verdicts.toml` does not judge. `--json` keeps a line
-for each file as soon as it is known; with `--again` files of an earlier such file are not read again. `--told` prints
-the same of such files alone. Exits with 1 where a file crashed or hung, or a finding is not judged.
+where the header is checked itself), those of them that `#if` leaves out, those that a path came to, with their share
+of all and of what `#if` leaves in, errors and warnings; below it why calls were not reached, slow files, and errors and
+warnings that `public_sources_verdicts.toml` does not judge. `--most`: so many of the smallest files. `--json` keeps a
+line for each file as soon as it is known; with `--again` files of an earlier such file are not read again. `--told`
+prints the same of such files alone. Exits with 1 where a file crashed or hung, or a finding is not judged.
 """
 
 from __future__ import annotations
@@ -47,7 +49,21 @@ SLOW_SECONDS = 60.0
 WAITS_FOR = 20
 """a process may take so many times its limit, on a machine that does other things too"""
 MOST_REASONS = 25
-COLUMNS = ("files", "crashes", "hangs", "calls", "reached", "%", "errors", "warnings", "true", "debatable", "false")
+COLUMNS = (
+    "files",
+    "crashes",
+    "hangs",
+    "calls",
+    "in #if",
+    "reached",
+    "%",
+    "% left in",
+    "errors",
+    "warnings",
+    "true",
+    "debatable",
+    "false",
+)
 _CALL = re.compile(
     rb"\bcuda(?:Malloc|Free|Memcpy|Memset|Stream|Event|Device|Graph|Launch|Host|Set|Get|Mem)\w*\s*\(|<<<"
     rb"|\bcu(?:Mem|Launch|Stream|Event|Ctx|Graph|Module|Device)[A-Z]\w*\s*\("
@@ -250,6 +266,7 @@ def told(records: Sequence[Record]) -> tuple[list[str], bool]:
         }
         counts["calls"] = len(reached) + len(missed)
         counts["reached"] = len(reached)
+        counts["in #if"] = sum(why[0].startswith("in inactive") for why in missed.values())
         reasons.update(why[0] if why[0].startswith("in inactive") else _plain(why) for why in missed.values())
         counts["crashes"] = sum("crash" in each for each in files)
         counts["hangs"] = sum("hang" in each for each in files)
@@ -284,9 +301,16 @@ def _plain(why: Sequence[str]) -> str:
 
 
 def _row(name: str, counts: Counter[str]) -> str:
-    share = f"{100 * counts['reached'] / counts['calls']:.1f}" if counts["calls"] else "-"
-    cells = [share if column == "%" else f"{counts[column]:,}" for column in COLUMNS]
+    shares = {
+        "%": _share(counts["reached"], counts["calls"]),
+        "% left in": _share(counts["reached"], counts["calls"] - counts["in #if"]),
+    }
+    cells = [shares[column] if column in shares else f"{counts[column]:,}" for column in COLUMNS]
     return f"| {name} | {' | '.join(cells)} |"
+
+
+def _share(part: int, of: int) -> str:
+    return f"{100 * part / of:.1f}" if of else "-"
 
 
 def read_records(files: Iterable[str]) -> list[Record]:
@@ -304,6 +328,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkouts", nargs="?", type=Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--most", type=int)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--json")
@@ -315,10 +340,10 @@ def main() -> int:
         parser.error("which checkouts?")
     if options.checkouts is not None:
         earlier = {(each["repository"], each["file"]): each for each in read_records(filter(None, [options.again]))}
-        sources = list(sources_of(options.checkouts, options.only))
+        sources = sorted(sources_of(options.checkouts, options.only), key=lambda each: each.path.stat().st_size)
+        sources = sources[: options.most]
         records += [earlier[key] for each in sources if (key := (each.repository, each.name)) in earlier]
         left = [each for each in sources if (each.repository, each.name) not in earlier]
-        left.sort(key=lambda each: each.path.stat().st_size)
         for number, record in enumerate(checked(left, options.jobs, options.seconds), 1):
             records.append(record)
             if options.json:
