@@ -54,11 +54,17 @@ def test_a_budget_of_steps_ends_the_path(tmp_path):
     assert reading.worlds[0].truncated
 
 
-def test_a_loop_whose_calls_were_reached_is_cut_short_before_the_path_is(tmp_path):
-    loops = "for (int i = 0; i < 60; ++i) for (int j = 0; j < 60; ++j) cudaDeviceSynchronize();"
-    reading = reading_of(f"int main() {{ {loops} cudaSetDevice(1); }}", tmp_path, Limits(steps=500))
-    assert not reading.worlds[0].truncated
-    assert not reading.missed
+def test_a_loop_that_frees_is_not_cut_short_where_the_one_that_allocates_was_not(tmp_path):
+    text = """
+        int main() {
+            void* each[8];
+            for (int i = 0; i < 8; ++i) cudaMalloc(&each[i], 4);
+            for (int i = 0; i < 20; ++i) { cudaMemset(each[1], 0, 4); cudaMemset(each[2], 0, 4); }
+            for (int i = 0; i < 8; ++i) cudaFree(each[i]);
+        }"""
+    (world,) = reading_of(text, tmp_path, Limits(steps=700)).worlds
+    assert not world.truncated
+    assert kinds(operations(world)).count("ALLOC") == kinds(operations(world)).count("FREE") == 8
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ class Limits:
     unknown_iterations: int = 4
     """iterations of a loop whose count is not known: enough for double and triple buffering"""
     thrifty_iterations: int = 2
-    """iterations of a loop that has nothing new, where a path has spent half of its steps"""
+    """iterations of a loop without calls of CUDA, where a path has spent half of its steps"""
     endless_iterations: int = 16
     """iterations of a loop that only a `break` ends"""
 

@@ -175,14 +175,11 @@ class Machine:
             raise PathEnds(spent, span)
 
     def may_cut_short(self, body: Statement) -> bool:
-        """Tell whether a loop is cut short: half of the path's steps are spent, and it has no calls of CUDA to come to.
+        """Tell whether a loop is cut short: half of the path's steps are spent, and it has no calls of CUDA.
 
-        When three quarters are spent, also one to all of whose calls some path has come.
+        One that has some is not: what it frees is what one before it allocated.
         """
-        if 2 * self.steps < self.limits.steps:
-            return False
-        prospects = self.home.prospects
-        return not prospects.has_calls(body) or (4 * self.steps > 3 * self.limits.steps and not prospects.has_new(body))
+        return 2 * self.steps > self.limits.steps and not self.home.prospects.has_calls(body)
 
     def fresh(self, name: str, origin: Origin) -> Symbol:
         """Return a new unknown."""
