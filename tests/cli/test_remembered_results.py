@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from streamsan.analysis import inputs
+from streamsan.analysis import source_files
 from streamsan.checking.every_input import FEWEST_FOR_PROCESSES
 from streamsan.checking.remembered import code_digest
 from streamsan.cli import main
@@ -44,13 +44,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The sources that were read, in this process."""
     names: list[str] = []
-    analyse = inputs.analyse_source
+    analyse = source_files.analyse_source
 
     def watched(name: str, *args: object) -> object:
         names.append(name)
         return analyse(name, *args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(inputs, "analyse_source", watched)
+    monkeypatch.setattr(source_files, "analyse_source", watched)
     return names
 
 

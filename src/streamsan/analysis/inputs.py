@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamsan.analysis.checked import Checked, UnreadableError, reason_of
-from streamsan.analysis.source_files import analyse_source
 from streamsan.analysis.source_options import SourceOptions
 from streamsan.analysis.suffixes import PYTHON_PROGRAMS, SOURCE_SUFFIXES, TRACE_SUFFIX
 from streamsan.evidence.proofs import ALL, Proofs
@@ -26,8 +25,8 @@ def analyse_path(
     """Check one file, a source or a trace by its suffix. Raises UnreadableError."""
     name = os.fspath(path)
     options = options or SourceOptions()
-    if os.path.realpath(name) in options.contents:
-        return analyse_source(name, options, proofs)
+    if options.contents and os.path.realpath(name) in options.contents:
+        return _analysed_source(name, options, proofs)
     _require_file(name)
     suffix = Path(name).suffix.lower()
     if suffix == TRACE_SUFFIX:
@@ -36,10 +35,17 @@ def analyse_path(
 
         return analyse_trace(name, progress, roots=options.roots, proofs=proofs)
     if suffix in SOURCE_SUFFIXES:
-        return analyse_source(name, options, proofs)
+        return _analysed_source(name, options, proofs)
     if suffix in PYTHON_PROGRAMS:
         raise UnreadableError(name, f"a Python program: `streamsan sim {name}` runs and checks it")
     raise UnreadableError(name, f"unknown kind of file: '{suffix}' is neither a CUDA C++ source nor a trace (.sst)")
+
+
+def _analysed_source(name: str, options: SourceOptions, proofs: Proofs) -> Checked:
+    # Imported late: a result that is remembered needs no reader, nor does a trace.
+    from streamsan.analysis.source_files import analyse_source
+
+    return analyse_source(name, options, proofs)
 
 
 def _require_file(path: str) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from streamsan.analysis.checked import Checked, UnreadableError, reason_of
 from streamsan.analysis.source_options import SourceOptions
 from streamsan.analysis.worlds import CheckedWorld, merge_worlds, once_per_reason
+from streamsan.cuda_syntax.file_content import LARGEST_SOURCE
 from streamsan.cuda_syntax.files_seen import FilesSeen
 from streamsan.evidence.proofs import ALL, Proofs
 from streamsan.findings.finding import Finding, Location, Place, Severity
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from streamsan.cuda_source.world import Reading
     from streamsan.cuda_syntax.tree import Problem, Span, Unit
 
-LARGEST_SOURCE = 64 << 20
 PROBED = 8192
 """bytes at the start of a file that tell text from binary"""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import traceback
 from pathlib import Path
 
 from streamsan.analysis.checked import UnreadableError, reason_of
@@ -26,6 +25,9 @@ def problem_of(path: str, error: Exception) -> Problem:
 
 def defect(error: Exception) -> str:
     """Return one line on an error that should not be, with the place in streamsan that raised it."""
+    # Imported late: there should be none.
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     what = " ".join(str(error).split())[:120]

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamsan.analysis.checked import UnreadableError, reason_of
-from streamsan.analysis.device_words import DeviceWords
 from streamsan.analysis.source_options import Configurations, plain
 from streamsan.analysis.suffixes import HEADER_SUFFIXES, SOURCE_SUFFIXES, TRACE_SUFFIX
 from streamsan.report import Problem
 
 if TYPE_CHECKING:
+    from streamsan.analysis.device_words import DeviceWords
     from streamsan.checking.ignored import Ignored
 
 _BUILD_FOLDER = re.compile(r"(build|cmake-build.*|CMakeFiles|dist|node_modules|__pycache__|_deps)\Z")
@@ -93,7 +93,7 @@ class _Collection:
         self._configurations = configurations
         self._named: dict[str, Input] = {}
         self._headers: dict[str, Input] = {}
-        self._words = DeviceWords()
+        self._words: DeviceWords | None = None
         self._left_out = 0
 
     def add(self, path: str, together: bool = False) -> None:
@@ -110,6 +110,11 @@ class _Collection:
             self.add(file, together)
 
     def _has_words(self, file: str) -> bool:
+        if self._words is None:
+            # Loaded late, for the time that it takes: a file that is named is not looked through.
+            from streamsan.analysis.device_words import DeviceWords
+
+            self._words = DeviceWords()
         try:
             return any(self._words.found_in(file, each) for each in self._configurations(file))
         except UnreadableError:  # who checks it says why

@@ -22,8 +22,8 @@ from streamsan.findings.suppression_file import FileSuppression, UnknownCodeErro
 from streamsan.findings.suppressions import Rejected, Suppressions
 from streamsan.report import Problem, Report, is_shown
 from streamsan.report.printable import printable
-from streamsan.rules.catalogue import RULES
 from streamsan.trace.source_lines import joined_source_lines
+from streamsan.vocabulary.rule_ids import RULE_IDS
 
 Value = TypeVar("Value")
 
@@ -80,17 +80,17 @@ class Reporting:
         rejected: list[Rejected] = []
         for file in dict.fromkeys(suppressions):
             try:
-                found, bad = _read("--suppressions", file, lambda name: suppression_file.read(name, RULES))
+                found, bad = _read("--suppressions", file, lambda name: suppression_file.read(name, RULE_IDS))
             except UnknownCodeError as error:
                 raise OptionError(f"--suppressions: {printable(str(error))}") from error
             entries += found
             rejected += bad
         return cls(
-            Selection.of(select, ignore, per_path_ignores, RULES),
+            Selection.of(select, ignore, per_path_ignores, RULE_IDS),
             notes,
             tuple(entries),
             tuple(rejected),
-            severities_of(severity, list(RULES)),
+            severities_of(severity, RULE_IDS),
             _read("--baseline", baseline, baselines.read) if baseline else frozenset(),
             strict,
             fixes,
@@ -103,7 +103,7 @@ class Reporting:
 
         `unread`: what was not read beside what the inputs themselves say.
         """
-        inline = Suppressions(RULES)
+        inline = Suppressions(RULE_IDS)
         sources: dict[str, str] = {}
         for result in results:
             sources.update(result.sources)
@@ -114,7 +114,7 @@ class Reporting:
         found = with_fingerprints(found, quoted.texts())
         # A trace names sources without being made of them: their comments count, but one that hides nothing may be
         # meant for code that was not run.
-        named = Suppressions(RULES)
+        named = Suppressions(RULE_IDS)
         named.add(quoted.files)
         named.add_lines(quoted.stored)
         # All kinds see every finding, so that none makes another look unused.

@@ -15,7 +15,6 @@ from streamsan.checking.folders import Expanded, expand, expand_listed
 from streamsan.checking.macros import Macros
 from streamsan.checking.option_error import OptionError
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
-from streamsan.cuda_syntax.includes import IncludeSearch
 from streamsan.findings.reading_gaps import MOST_PLACES, Unread
 from streamsan.report import Problem
 from streamsan.report.printable import printable
@@ -92,6 +91,11 @@ def _folders(option: str, folders: Sequence[str]) -> tuple[Path, ...]:
 
 
 def _require_includes(compiler: CompilerOptions) -> None:
+    if not compiler.forced_includes:
+        return
+    # Imported late: most runs have none.
+    from streamsan.cuda_syntax.includes import IncludeSearch
+
     search = IncludeSearch(compiler)
     for name in compiler.forced_includes:
         found = search.find(name, True, Path())

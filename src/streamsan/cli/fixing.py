@@ -18,7 +18,7 @@ from streamsan.cli.edited import Edited
 from streamsan.cli.report_options import ReportOptions
 from streamsan.cli.rewriting import is_writable
 from streamsan.cli.seeker import Seeker, Tell, without_edit
-from streamsan.cuda_syntax.source_code import decode
+from streamsan.cuda_syntax.file_content import decode
 from streamsan.edits.comparison import new_findings
 from streamsan.edits.cpp.language import Cpp, read
 from streamsan.edits.source import Contents, State

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from streamsan.analysis.checked import reason_of
-from streamsan.analysis.source_files import LARGEST_SOURCE
 from streamsan.analysis.suffixes import SOURCE_SUFFIXES
+from streamsan.cuda_syntax.file_content import LARGEST_SOURCE
 from streamsan.report.printable import printable
 
 DASH = "-"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import stat
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,11 +12,10 @@ from types import MappingProxyType
 
 from tree_sitter import Node
 
+from streamsan.cuda_syntax.file_content import content_of, decode
 from streamsan.cuda_syntax.files_seen import FilesSeen
 from streamsan.cuda_syntax.tree import Span
 
-LARGEST_SOURCE = 64 << 20
-"""bytes of a file that is read"""
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
@@ -48,28 +45,6 @@ class SourceFile:
         return Span(self.name, *self.place(start), *self.place(end))
 
 
-def decode(data: bytes) -> tuple[str, list[str]]:
-    """Text of a file's bytes, and what was wrong with them, one line each."""
-    complaints = []
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        text = data.decode("utf-8-sig", errors="replace")
-        complaints.append(f"not UTF-8: byte {data[error.start]:#04x} at offset {error.start}")
-    return clean(text, complaints), complaints
-
-
-def clean(text: str, complaints: list[str]) -> str:
-    """Newlines made `\\n`, control characters that the grammar stops at made spaces."""
-    text = text.removeprefix("\ufeff")
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if "\0" in text:
-        complaints.append("NUL bytes")
-        text = text.replace("\0", " ")
-    return text
-
-
 def read_source(
     path: Path, contents: Mapping[str, bytes] = MappingProxyType({}), seen: FilesSeen | None = None
 ) -> tuple[SourceFile, list[str]]:
@@ -83,19 +58,6 @@ def read_source(
         seen.read(str(path), data)
     text, complaints = decode(data)
     return SourceFile(str(path), text), complaints
-
-
-def content_of(path: str | Path) -> bytes:
-    """Return the bytes of a regular file. An include may name a pipe or a device: nothing is waited for, and of files
-    without a size (those of /proc) nothing is read. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        if status.st_size > LARGEST_SOURCE:
-            raise OSError(errno.EFBIG, f"{status.st_size >> 20} MiB: too large for a source")
-        return file.read(status.st_size)
 
 
 def _ascii_stand_in(match: re.Match[str]) -> str:

@@ -23,9 +23,10 @@ from streamsan.cuda_syntax import (
 )
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.cuda_syntax.context import MAX_NESTING, Context, Shared, parse
+from streamsan.cuda_syntax.file_content import clean
 from streamsan.cuda_syntax.macro_history import MacrosInForce
 from streamsan.cuda_syntax.preprocess import PreprocessedFile, Preprocessor, blank
-from streamsan.cuda_syntax.source_code import Code, SourceFile, clean
+from streamsan.cuda_syntax.source_code import Code, SourceFile
 from streamsan.cuda_syntax.tree import Class, Function, Problem, Span, Statement, Unit
 
 _BODY: Final = re.compile(r"\)\s*(?:const\s*)?(?:noexcept\s*)?\{")

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from streamsan.cuda_syntax.source_code import decode
+from streamsan.cuda_syntax.file_content import decode
 from streamsan.findings.finding import Edit
 
 _LINES = re.compile(r"\blines? \d+(?:(?: to | and )\d+)*")

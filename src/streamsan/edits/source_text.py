@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from streamsan.cuda_syntax.source_code import decode
+from streamsan.cuda_syntax.file_content import decode
 from streamsan.findings.finding import Edit
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -6,12 +6,10 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len, set_cell_size
-from rich.text import Text
-
 from streamsan.findings.finding import Finding
 from streamsan.findings.known_lines import UNKNOWN_LINE
 from streamsan.report.printable import printable
+from streamsan.report.styled_line import StyledLine, cells, cut
 
 TAB = 4
 LONGEST_SOURCE = 100
@@ -78,39 +76,39 @@ def _dedented(rows: list[Row]) -> list[Row]:
     return [Row(row.line, row.source[surplus:], row.message, row.primary) for row in rows]
 
 
-def layout(rows: Sequence[Row], gutter: int, width: int | None) -> list[Text]:
+def layout(rows: Sequence[Row], gutter: int, width: int | None) -> list[StyledLine]:
     """Return the printed lines of rows: number, source, and what is said of it in one column.
 
     `gutter` is the width of the line numbers; `width` that of the terminal, None when there is none.
     """
     room = None if width is None else width - gutter - 3
     cap = LONGEST_SOURCE
-    longest_message = max((cell_len(row.message) for row in rows), default=0)
+    longest_message = max((cells(row.message) for row in rows), default=0)
     below = False
     if room is not None:
         below = room - longest_message - GAP < SHORTEST_SOURCE
         cap = max(SHORTEST_SOURCE, room if below else room - longest_message - GAP)
     sources = [_cut(row.source, cap) for row in rows]
-    column = max((cell_len(source) for source, row in zip(sources, rows, strict=True) if row.message), default=0) + GAP
-    result: list[Text] = []
+    column = max((cells(source) for source, row in zip(sources, rows, strict=True) if row.message), default=0) + GAP
+    result: list[StyledLine] = []
     previous = rows[0].line if rows else 0
     for row, source in zip(rows, sources, strict=True):
         if row.line - previous > FAR:
-            result.append(Text("." * 3, style="dim"))
+            result.append(StyledLine.of(("." * 3, "dim")))
         previous = row.line
-        text = Text.assemble((f"{row.line:>{gutter}} |", "blue"), " ", (source, "bold" if row.primary else ""))
+        text = StyledLine.of((f"{row.line:>{gutter}} |", "blue"), " ", (source, "bold" if row.primary else ""))
         if row.message and not below:
-            text.append(" " * (column - cell_len(source)))
+            text.append(" " * (column - cells(source)))
             text.append(row.message, style="bold red" if row.primary else "cyan")
         result.append(text)
         if row.message and below and room is not None:
             for part in textwrap.wrap(row.message, max(SHORTEST_SOURCE, room - 6)):
                 style = "bold red" if row.primary else "cyan"
-                result.append(Text.assemble((" " * gutter + " |", "blue"), "     ", (part, style)))
+                result.append(StyledLine.of((" " * gutter + " |", "blue"), "     ", (part, style)))
     return result
 
 
-def _cut(source: str, cells: int) -> str:
-    if cell_len(source) <= cells:
+def _cut(source: str, room: int) -> str:
+    if cells(source) <= room:
         return source
-    return set_cell_size(source, cells - 1).rstrip() + ELLIPSIS
+    return cut(source, room - 1).rstrip() + ELLIPSIS

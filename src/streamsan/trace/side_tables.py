@@ -29,7 +29,8 @@ from streamsan.trace.modules import UNKNOWN_MODULE, Module, unpacked_modules
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.segments import Segment
 from streamsan.trace.site import Site, SiteTable
-from streamsan.trace.source_lines import SourceLines, unpacked_source_lines
+from streamsan.trace.source_line_records import unpacked_source_lines
+from streamsan.trace.source_lines import SourceLines
 from streamsan.trace.symbols import Symbols
 from streamsan.trace.trace import Thread
 

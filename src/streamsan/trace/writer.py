@@ -39,7 +39,8 @@ from streamsan.trace.segments import HEADER_SIZE, packed_commit, packed_segment
 from streamsan.trace.side_tables import packed_string
 from streamsan.trace.site import Site
 from streamsan.trace.slot_check import DamagedSlots, TableSizes, checked
-from streamsan.trace.source_lines import SourceLines, packed_source_lines
+from streamsan.trace.source_line_records import packed_source_lines
+from streamsan.trace.source_lines import SourceLines
 from streamsan.trace.store import Slots, uncut_parts
 from streamsan.trace.symbols import Address, Frame
 from streamsan.trace.trace import Thread, Trace

@@ -12,8 +12,8 @@ from streamsan.analysis.suffixes import SOURCE_SUFFIXES
 from streamsan.checking.remembered.code_digest import code_digest
 from streamsan.checking.remembered.entry import Entry
 from streamsan.checking.remembered.folder import Folder
+from streamsan.cuda_syntax.file_content import content_of, decode
 from streamsan.cuda_syntax.files_seen import digest_of
-from streamsan.cuda_syntax.source_code import content_of, decode
 from streamsan.evidence.proofs import Proofs
 from streamsan.trace.cache_folder import users_folder
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO
-
-from rich.console import Console
-from rich.text import Text
 
 from streamsan.findings.finding import Confidence, Finding, Severity
 from streamsan.findings.fingerprint import shown_path
@@ -15,6 +12,7 @@ from streamsan.findings.same_site import SiteFindings
 from streamsan.report import Report
 from streamsan.report.excerpt import SourceLines, layout, rows_by_file
 from streamsan.report.printable import printable
+from streamsan.report.styled_line import StyledLine, painted
 
 _STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 _SHORTEST_WRAP = 40
@@ -26,52 +24,32 @@ _LONGEST_WITNESS = 100
 
 def render(report: Report, stream: IO[str]) -> str:
     """Return the report as text for a stream. A terminal gets wrapped lines, and colours unless NO_COLOR is set."""
-    return laid_out(stream, lambda width: lines(report, width))
+    return painted(stream, lambda width: lines(report, width))
 
 
-def laid_out(stream: IO[str], lines_for: Callable[[int | None], Iterable[Text]]) -> str:
-    """Return lines as text for a stream; `lines_for` takes the width of a terminal, None where there is none."""
-    terminal = stream.isatty()
-    # FORCE_COLOR is about what a person looks at in the end, a log for example, not about files.
-    coloured = None if terminal or _has_descriptor(stream) else False
-    console = Console(file=stream, force_terminal=coloured, highlight=False, markup=False, emoji=False)
-    with console.capture() as capture:
-        for line in lines_for(console.width if terminal else None):
-            console.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
-    return capture.get()
-
-
-def _has_descriptor(stream: IO[str]) -> bool:
-    try:
-        stream.fileno()
-    except (OSError, ValueError):
-        return False
-    return True
-
-
-def lines(report: Report, width: int | None) -> Iterator[Text]:
+def lines(report: Report, width: int | None) -> Iterator[StyledLine]:
     """Yield the report's lines; `width` is a terminal's, else None."""
     yield from finding_lines(report, width)
     unused = report.unused_suppressions
     for entry in unused:
         codes = ", ".join(entry.unused)
-        yield Text.assemble(
+        yield StyledLine.of(
             ("note", _STYLE[Severity.NOTE]),
             f": {printable(entry.file)}:{entry.line}: unused suppression: {codes} is not found here",
         )
     if unused:
-        yield Text("")
-    yield Text(summary(report))
+        yield StyledLine()
+    yield StyledLine.of(summary(report))
     for remark in dict.fromkeys(problem.message for problem in report.problems if problem.remark):
-        yield Text(f"({printable(remark)})", style="dim")
+        yield StyledLine.of((f"({printable(remark)})", "dim"))
 
 
-def finding_lines(report: Report, width: int | None) -> Iterator[Text]:
+def finding_lines(report: Report, width: int | None) -> Iterator[StyledLine]:
     """Yield the lines of the findings that are shown, each finding with its source, reasons and fix."""
     sources = SourceLines(report.sources)
     for site in report.told:
         yield from _finding(site, sources, width)
-        yield Text("")
+        yield StyledLine()
 
 
 def summary(report: Report) -> str:
@@ -93,7 +71,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _finding(site: SiteFindings, sources: SourceLines, width: int | None) -> Iterator[Text]:
+def _finding(site: SiteFindings, sources: SourceLines, width: int | None) -> Iterator[StyledLine]:
     finding = site.first
     location = finding.location
     yield from _title(finding, width)
@@ -103,12 +81,12 @@ def _finding(site: SiteFindings, sources: SourceLines, width: int | None) -> Ite
     where = printable(shown_path(location.file))
     if location.line:
         where += f":{location.line}" + (f":{location.column}" if location.column else "")
-    yield Text.assemble((" " * gutter + "--> ", "blue"), where)
-    bar = Text(margin + "|", style="blue")
+    yield StyledLine.of((" " * gutter + "--> ", "blue"), where)
+    bar = StyledLine.of((margin + "|", "blue"))
     quoted = set()
     for file, rows in excerpt:
         if file != location.file:
-            yield Text.assemble((" " * gutter + "::: ", "blue"), printable(shown_path(file)))
+            yield StyledLine.of((" " * gutter + "::: ", "blue"), printable(shown_path(file)))
         yield bar
         yield from layout(rows, gutter, width)
         quoted |= {(file, row.line) for row in rows}
@@ -140,10 +118,10 @@ def _finding(site: SiteFindings, sources: SourceLines, width: int | None) -> Ite
     elif finding.no_fix:
         yield from _property(margin, "no fix", finding.no_fix, width)
     if site.more:
-        yield Text.assemble((margin + "= ", "blue"), f"{site.rest} (--format json has each)")
+        yield StyledLine.of((margin + "= ", "blue"), f"{site.rest} (--format json has each)")
 
 
-def _title(finding: Finding, width: int | None) -> Iterator[Text]:
+def _title(finding: Finding, width: int | None) -> Iterator[StyledLine]:
     """Yield what a finding says, on a terminal wrapped behind its severity and code."""
     possible = " (possible)" if finding.confidence is Confidence.POSSIBLE else ""
     head = f"{finding.severity}[{finding.code}]{possible}"
@@ -153,12 +131,12 @@ def _title(finding: Finding, width: int | None) -> Iterator[Text]:
         parts = [message]
     else:
         parts = textwrap.wrap(message, max(_SHORTEST_WRAP, width - indent), break_long_words=False)
-    yield Text.assemble((head, _STYLE[finding.severity]), (f": {parts[0]}", "bold"))
+    yield StyledLine.of((head, _STYLE[finding.severity]), (f": {parts[0]}", "bold"))
     for part in parts[1:]:
-        yield Text(" " * indent + part, style="bold")
+        yield StyledLine.of((" " * indent + part, "bold"))
 
 
-def _steps(margin: str, steps: Sequence[str], width: int | None) -> Iterator[Text]:
+def _steps(margin: str, steps: Sequence[str], width: int | None) -> Iterator[StyledLine]:
     """Yield a witness: on one line where it is short, else a step on each."""
     arrow = " -> "
     if len(arrow.join(steps)) <= _LONGEST_WITNESS:
@@ -170,16 +148,16 @@ def _steps(margin: str, steps: Sequence[str], width: int | None) -> Iterator[Tex
         room = None if width is None else max(_SHORTEST_WRAP, width - len(indent) - len(arrow))
         parts = [printable(step)] if room is None else textwrap.wrap(printable(step), room, break_long_words=False)
         for number, part in enumerate(parts or [""]):
-            yield Text(indent + (arrow if number == 0 else " " * len(arrow)) + part)
+            yield StyledLine.of(indent + (arrow if number == 0 else " " * len(arrow)) + part)
 
 
-def _property(margin: str, name: str, value: str, width: int | None) -> Iterator[Text]:
+def _property(margin: str, name: str, value: str, width: int | None) -> Iterator[StyledLine]:
     value = printable(value)
     head = f"= {name}: "
     indent = len(margin) + (len(head) if len(head) < 24 else 4)
     parts = [value]
     if width is not None:
         parts = textwrap.wrap(value, max(_SHORTEST_WRAP, width - indent), break_long_words=False) or [""]
-    yield Text.assemble((margin + "= ", "blue"), (f"{name}:", "bold"), " " + parts[0])
+    yield StyledLine.of((margin + "= ", "blue"), (f"{name}:", "bold"), " " + parts[0])
     for part in parts[1:]:
-        yield Text(" " * indent + part)
+        yield StyledLine.of(" " * indent + part)

@@ -11,7 +11,8 @@ from pathlib import Path
 from streamsan.trace.file_layout import MOST_SOURCE_LINE, MOST_SOURCE_LINES, SegmentType
 from streamsan.trace.own_code import is_own_source
 from streamsan.trace.side_tables import SideTables
-from streamsan.trace.source_lines import LONGEST_LINE, packed_source_lines
+from streamsan.trace.source_line_records import packed_source_lines
+from streamsan.trace.source_lines import LONGEST_LINE
 from streamsan.trace.symboliser.finished_file import FinishedFile
 
 AROUND = 2
