@@ -25,6 +25,9 @@ class Symbol:
     apart: int = 0
     """not 0: a stream that the program made; symbols of the same number are different streams"""
 
+    def __hash__(self) -> int:
+        return self.number  # looked up all the time, and hardly any two have the same
+
 
 @dataclass(frozen=True, slots=True)
 class Pointer:

@@ -274,10 +274,18 @@ class ApiCalls:
     def _given_access(self, request: Request) -> AccessMode:
         """Return how a host function uses what it is given, as far as its body is in view."""
         function = request.host_function[0] if request.host_function is not None else None
-        unit = self.machine.program.unit
+        body: Function | Lambda | None = None
         if isinstance(function, FunctionValue) and len(function.functions) == 1:
-            return given_access(function.functions[0], unit)
-        return given_access(function.node, unit) if isinstance(function, Closure) else AccessMode.OPAQUE
+            body = function.functions[0]
+        elif isinstance(function, Closure):
+            body = function.node
+        if body is None:
+            return AccessMode.OPAQUE
+        # Kept: a call on many paths, or in many turns, walks the body once.
+        program = self.machine.program
+        if id(body) not in program.given_accesses:
+            program.given_accesses[id(body)] = body, given_access(body, program.unit)
+        return program.given_accesses[id(body)][1]
 
     def _given_size(self, request: Request) -> int | None:
         """Return how many bytes a host function may touch of what it is given; None where that is not known."""

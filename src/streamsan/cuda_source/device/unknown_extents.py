@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from streamsan.cuda_source.machine import Machine
@@ -50,6 +51,8 @@ class UnknownExtents:
         self._regions: dict[int, dict[tuple[Bytes, ...], Knowledge]] = {}
         self._symbols: dict[Symbol, set[Symbol]] = {}
         """unknowns that a kernel's extent rests on"""
+        self._known: dict[int, tuple[Any, Any]] | None = None
+        """of the one use that is looked at: identity of a term -> the term, and what conditions make of it"""
 
     def number(self, value: Any, at: int) -> int | None:
         """Return what a number is in one round; None if nobody can compute it."""
@@ -60,14 +63,14 @@ class UnknownExtents:
             return self._chosen(value, at) if meant is value else self.number(meant, at)
         if not isinstance(value, Term):
             return None
-        known = self._machine.known(value)
+        known = self._term(value)
         if not isinstance(known, Term):
             return self.number(known, at)
         if known.operator == "?:":
             condition = self.number(known.operands[0], at)
             return None if condition is None else self.number(known.operands[1 if condition else 2], at)
         if known.operator not in _COMPUTED:
-            return self._any(repr(known), at)  # what lies in memory, say
+            return _any(repr(known), at)  # what lies in memory, say
         operands = [self.number(each, at) for each in known.operands]
         if known.operator == "!" and operands[0] is not None:
             return int(not operands[0])
@@ -80,21 +83,16 @@ class UnknownExtents:
         known = self._machine.known(symbol)
         if known is not symbol:
             return self.number(known, at)
-        return self._machine.bounds.nearest(symbol, self._any(str(symbol.number), at))
+        return self._machine.bounds.nearest(symbol, _any(str(symbol.number), at))
 
-    @staticmethod
-    def _any(name: str, at: int) -> int:
-        """Return a value of an unknown. The first ones can be halved often and leave room for products.
-
-        An offset that nobody knows is mostly below a product like `m * 64` where both are ordinary. That means nothing:
-        the two may have nothing to do with each other. Hence the extremes.
-        """
-        choice = random.Random(f"{name} {at}")
-        if at == 0:
-            return 240 * choice.randint(3, 40)
-        if at < ORDINARY:
-            return int(17 * 2 ** choice.uniform(0, 14))
-        return choice.randint(17, 32) if choice.random() < 0.5 else (1 << 24) + 240 * choice.randint(0, 4000)
+    def _term(self, term: Term) -> Any:
+        """Return what conditions make of a term. For all rounds of a use it is the same."""
+        if self._known is None:
+            return self._machine.known(term)
+        found = self._known.get(id(term))
+        if found is None:
+            found = self._known[id(term)] = term, self._machine.known(term)
+        return found[1]
 
     def span(self, touched: Sequence[Bytes], given: Sequence[Any]) -> Symbol | None:
         """Return what stands for the bytes, from a pointer on, that a kernel which is `given` these touches."""
@@ -112,6 +110,13 @@ class UnknownExtents:
         offset: Any = pointer.address - pointer.base if pointer.exact else pointer.offset
         if offset is None or (size is None and not touches):
             return None
+        self._known = {}
+        try:
+            return self._region(allocation, pointer, offset, size, touches)
+        finally:
+            self._known = None
+
+    def _region(self, allocation: Allocation, pointer: Pointer, offset: Any, size: Any, touches: bool) -> Region | None:
         bytes_ = tuple(self._bytes(offset, size, at) for at in range(ROUNDS))
         first = bytes_[0]
         if first is None or first[1] >= WHOLE or sum(each is not None for each in bytes_) < FEWEST:
@@ -178,6 +183,21 @@ class UnknownExtents:
             return None if touched is None or begin + touched[0] < 0 else (begin + touched[0], begin + touched[1])
         length = 1 if size is None else self.number(size, at)
         return None if length is None or length <= 0 or begin < 0 else (begin, begin + length)
+
+
+@lru_cache(maxsize=1 << 14)
+def _any(name: str, at: int) -> int:
+    """Return a value of an unknown. The first ones can be halved often and leave room for products.
+
+    An offset that nobody knows is mostly below a product like `m * 64` where both are ordinary. That means nothing:
+    the two may have nothing to do with each other. Hence the extremes.
+    """
+    choice = random.Random(f"{name} {at}")
+    if at == 0:
+        return 240 * choice.randint(3, 40)
+    if at < ORDINARY:
+        return int(17 * 2 ** choice.uniform(0, 14))
+    return choice.randint(17, 32) if choice.random() < 0.5 else (1 << 24) + 240 * choice.randint(0, 4000)
 
 
 def _unclear(one: Sequence[Bytes], other: Sequence[Bytes]) -> bool:

@@ -14,6 +14,7 @@ from streamsan.cuda_source.values.frame import Frame
 from streamsan.cuda_source.values.types import SCALAR_SIZES, CType, TypePack, canonical_name
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
+from streamsan.vocabulary import AccessMode
 
 Found = TypeVar("Found")
 DEEPEST_ALIAS = 32
@@ -32,6 +33,8 @@ class Program:
         self.globals: list[tree.Variable] = []
         self.kernel_texts: dict[tuple[str, str, str | None], Any] = {}
         """What is known of kernels in OpenCL C, by their names and the texts of their programs."""
+        self.given_accesses: dict[int, tuple[tree.Function | tree.Lambda, AccessMode]] = {}
+        """How host functions use what they are given: identity of a function -> it, and that."""
         self.global_names: dict[str, tree.Variable] = {}
         self.macros: dict[str, tree.Macro] = unit.macros
         self.constants = Constants(self.macros, self.enumerators)

@@ -24,6 +24,18 @@ class Term:
 
     operator: str
     operands: tuple[Any, ...]
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+    """kept: terms are looked up all the time, and may be deep"""
+
+    def __hash__(self) -> int:
+        found = self._hash
+        if not found:
+            found = hash((self.operator, self.operands))
+            object.__setattr__(self, "_hash", found)
+        return found
+
+    def __reduce__(self) -> tuple[type[Term], tuple[str, tuple[Any, ...]]]:
+        return Term, (self.operator, self.operands)  # hashes of words are others in other processes
 
 
 class Status(int):

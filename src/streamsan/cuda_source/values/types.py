@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 SCALAR_SIZES = {
@@ -105,6 +106,7 @@ CHAR = CType("char")
 UNKNOWN = CType("")
 
 
+@lru_cache(maxsize=1 << 14)
 def canonical_name(name: str) -> str:
     """Return the one spelling of a built-in type: `long unsigned int` is `unsigned long`."""
     if name.startswith("std::") and name[5:] in SCALAR_SIZES:
