@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from streamsan.analysis import source_files
+from streamsan.analysis.programs import Outline
+from streamsan.analysis.source_options import SourceOptions
+from streamsan.checking import source_programs
 from streamsan.checking.every_input import FEWEST_FOR_PROCESSES
 from streamsan.checking.remembered import code_digest
 from streamsan.cli import main
@@ -159,6 +162,60 @@ def test_the_code_is_known_by_its_files(monkeypatch: pytest.MonkeyPatch, tmp_pat
         digests.add(code_digest.code_digest.__wrapped__())
     assert len(digests) == 3
     assert code_digest.code_digest.__wrapped__() in digests
+
+
+CALLER = "void drop(float* p);\nint main() { float* p; cudaMalloc(&p, 64); cudaFree(p); drop(p); }\n"
+CALLED = "void drop(float* p) { cudaFree(p); }\n"
+
+
+@pytest.fixture
+def program(project: Path) -> Path:
+    """Two sources that are one program: only together a pointer is freed twice."""
+    (project / "main.cu").write_text(CALLER)
+    (project / "drop.cu").write_text(CALLED)
+    return project
+
+
+@pytest.fixture
+def outlined(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The sources whose outlines were read, in this process."""
+    names: list[str] = []
+    outline = source_programs.outline
+
+    def watched(path: str, options: SourceOptions) -> Outline:
+        names.append(path)
+        return outline(path, options)
+
+    monkeypatch.setattr(source_programs, "outline", watched)
+    return names
+
+
+def test_a_program_of_several_sources_is_not_read_again(
+    program: Path, read: list[str], outlined: list[str], check: Check
+) -> None:
+    first = check("main.cu", "drop.cu", "a.cu", "--format", "json")
+    assert "SS201" in first
+    assert sorted(read) == ["a.cu", "main.cu"]
+    assert sorted(outlined) == ["a.cu", "drop.cu", "main.cu"]
+    assert check("main.cu", "drop.cu", "a.cu", "--format", "json") == first
+    assert sorted(read) == ["a.cu", "main.cu"]
+    assert len(outlined) == 3
+    assert "SS201" not in check("main.cu")  # alone it is another program
+
+
+def test_each_source_of_a_program_counts(program: Path, read: list[str], outlined: list[str], check: Check) -> None:
+    check("main.cu", "drop.cu")
+    (program / "drop.cu").write_text("void drop(float* p) {}\n")
+    assert "SS201" not in check("main.cu", "drop.cu")
+    assert read == ["main.cu", "main.cu"]
+    assert outlined == ["main.cu", "drop.cu", "drop.cu"]
+    (program / "drop.cu").write_text("void other(float* p) {}\n")
+    assert check("main.cu", "drop.cu") == check("main.cu", "drop.cu", "--no-cache")
+
+
+def test_fixed_sources_of_a_program_are_read_as_they_are_then(program: Path, check: Check) -> None:
+    check("main.cu", "drop.cu", "--fix")
+    assert check("main.cu", "drop.cu") == check("main.cu", "drop.cu", "--no-cache")
 
 
 def _with_digest(text: bytes) -> bytes:

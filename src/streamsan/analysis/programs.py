@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamsan.analysis.source_options import SourceOptions
+from streamsan.cuda_syntax.files_seen import FilesSeen
 
 MOST_SOURCES = 64
 """sources of one program; what lies further away is not read with it"""
@@ -27,6 +28,8 @@ class Outline:
     defines: frozenset[str] = frozenset()
     needs: frozenset[str] = frozenset()
     has_main: bool = False
+    seen: FilesSeen = field(default_factory=lambda: FilesSeen(changing=True), compare=False)
+    """what of the file system this depends on; of a source that could not be read more than is known"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ def outline(path: str, options: SourceOptions) -> Outline:
         found = cuda_source.symbols_of(unit)
     except Exception:  # who checks it says what is wrong with it
         return Outline(path)
-    return Outline(path, found.defines, found.needs, found.has_main)
+    return Outline(path, found.defines, found.needs, found.has_main, unit.seen)
 
 
 def programs_of(outlines: Sequence[Outline]) -> Programs:

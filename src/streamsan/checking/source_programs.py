@@ -4,32 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from streamsan.analysis.programs import outline, partners_of, programs_of
+from streamsan.analysis.programs import Outline, outline, partners_of, programs_of
 from streamsan.analysis.source_options import SourceOptions
 from streamsan.checking.every_input import FEWEST_FOR_PROCESSES
 from streamsan.checking.folders import Input
 from streamsan.report import Problem
 
+if TYPE_CHECKING:
+    from streamsan.checking.remembered.results import RememberedResults
+
 
 def in_programs(
-    inputs: Sequence[Input], options: SourceOptions, jobs: int = 1
+    inputs: Sequence[Input], options: SourceOptions, jobs: int = 1, remembered: RememberedResults | None = None
 ) -> tuple[list[Input], SourceOptions, list[Problem]]:
     """Return one input for each program, options that know the programs, and what is to be said of them."""
     together = [each.path for each in inputs if each.together]
     if len(together) < 2:
         return list(inputs), options, []
-    if jobs == 1 or len(together) < FEWEST_FOR_PROCESSES:
-        outlines = [outline(path, options) for path in together]
+    found = programs_of(_outlines(together, options, jobs, remembered))
+    first = {program[0] for program in found.programs}
+    kept = [each for each in inputs if not each.together or each.path in first]
+    return kept, replace(options, partners=partners_of(found)), _remarks(found.cut_short)
+
+
+def _outlines(
+    paths: Sequence[str], options: SourceOptions, jobs: int, remembered: RememberedResults | None
+) -> list[Outline]:
+    """Return what each source defines and needs; those that have not changed are not read."""
+    known = {path: remembered.find_outline(path) if remembered is not None else None for path in paths}
+    unknown = [path for path, found in known.items() if found is None]
+    if jobs == 1 or len(unknown) < FEWEST_FOR_PROCESSES:
+        read = [outline(path, options) for path in unknown]
     else:
         # Loaded late, for the time that it takes.
         from streamsan.checking import worker_processes
 
-        outlines = worker_processes.outlines(together, options, jobs)
-    found = programs_of(outlines)
-    first = {program[0] for program in found.programs}
-    kept = [each for each in inputs if not each.together or each.path in first]
-    return kept, replace(options, partners=partners_of(found)), _remarks(found.cut_short)
+        read = worker_processes.outlines(unknown, options, jobs)
+    if remembered is not None:
+        for each in read:
+            remembered.keep_outline(each)
+    known.update({each.path: each for each in read})
+    return [each for path in paths if (each := known[path]) is not None]
 
 
 def _remarks(cut_short: int) -> list[Problem]:

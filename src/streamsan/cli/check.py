@@ -184,7 +184,9 @@ def check(
     )
     expanded, options = request.expanded, request.options
     unreadable = expanded.unreadable
-    inputs, options, cut_short = in_programs(expanded.inputs, options, jobs or available_cores())
+    unremembered = no_cache or diff or reporting.proofs.drawn
+    remembered = None if unremembered else remembered_results(cache_dir, options, reporting.proofs)
+    inputs, options, cut_short = in_programs(expanded.inputs, options, jobs or available_cores(), remembered)
     if diff and fix:
         raise click.UsageError("--diff shows what --fix writes: give one of them")
     if (diff or fix) and not reporting.fixes:
@@ -215,8 +217,10 @@ def check(
             return 2 if unreadable or edited.unreadable else 1 if edited.left and not exit_zero else 0
     # Edits are sought in the traces that findings come from, which stay in the processes that read them.
     processes = 1 if diff else jobs or available_cores()
-    unremembered = no_cache or diff or reporting.proofs.drawn
-    remembered = None if unremembered else remembered_results(cache_dir, options, reporting.proofs)
+    if fix and remembered is not None:
+        remembered = remembered_results(cache_dir, options, reporting.proofs)  # the files are others now
+    elif remembered is not None:
+        remembered = remembered.of_programs(options)
     results, failed, problems = check_all(inputs, options, reporting.proofs, processes, remembered)
     unreadable += failed
     if diff:
