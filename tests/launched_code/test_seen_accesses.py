@@ -9,8 +9,9 @@ import pytest
 from streamsan.launched_code import seen_accesses
 from streamsan.launched_code.seen_accesses import SlotsWithSeenAccesses
 from streamsan.trace import Reference, Trace, TraceBuilder
-from streamsan.trace.layout import FIRST_CONTINUATION_KIND, REFERENCES, ROWS
+from streamsan.trace.layout import REFERENCES, ROWS
 from streamsan.trace.rows import Rows
+from streamsan.trace.slot_fields import FIRST_CONTINUATION_KIND
 from streamsan.trace.store import MemorySlots, Slots
 from streamsan.vocabulary import AccessMode, OperationKind, SeenAccesses, SlotFlag
 

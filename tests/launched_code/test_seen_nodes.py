@@ -12,8 +12,8 @@ from streamsan.analysis.checked import Checked
 from streamsan.launched_code import seen_nodes
 from streamsan.launched_code.seen_nodes import SlotsWithSeenNodes
 from streamsan.trace import Reference, family
-from streamsan.trace.layout import FIRST_CONTINUATION_KIND
 from streamsan.trace.rows import Rows
+from streamsan.trace.slot_fields import FIRST_CONTINUATION_KIND
 from streamsan.vocabulary import AccessMode, FreeClass, HandleKind, NodeKind, OperationKind, SeenAccesses, SlotFlag
 
 READ, WRITE, OPAQUE = AccessMode.READ, AccessMode.WRITE, AccessMode.OPAQUE

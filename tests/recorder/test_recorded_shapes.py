@@ -10,8 +10,8 @@ from recorded_scenarios import Scenarios, scenarios_in_all_ways
 
 from sanitized_programs import UNDER_SANITIZERS
 from streamsan.trace import Trace, family, reader
-from streamsan.trace.file_layout import MOST_LAUNCH_SHAPES
 from streamsan.trace.launch_shapes import ByteRun, LaunchShape, PointerPlace
+from streamsan.trace.table_limits import MOST_LAUNCH_SHAPES
 from streamsan.trace.view import OperationView, iterate
 from streamsan.vocabulary import NodeKind, OperationKind, SlotFlag
 

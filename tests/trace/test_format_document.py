@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamsan.trace import Reference, Site, Trace, TraceBuilder, file_layout, layout
+from streamsan.trace import Reference, Site, Trace, TraceBuilder, file_layout, layout, slot_fields
 from streamsan.trace.file_layout import SegmentFlag, SegmentType
 from streamsan.trace.reader import read
 from streamsan.trace.view import iterate
@@ -65,7 +65,7 @@ def test_constants() -> None:
     assert f"at most {file_layout.MOST_MODULE_BYTES})" in DOCUMENT
     assert f"{file_layout.MOST_STRINGS} strings" in DOCUMENT
     assert f"{file_layout.MOST_LAUNCH_SHAPES} launch shapes" in DOCUMENT
-    assert f"kind from {layout.FIRST_CONTINUATION_KIND} to 255" in DOCUMENT
+    assert f"kind from {slot_fields.FIRST_CONTINUATION_KIND} to 255" in DOCUMENT
     assert f"kind {OperationKind.REFERENCES.value}, one or two" in DOCUMENT
     assert f"kind {OperationKind.TEXT.value}, text" in DOCUMENT
     assert f"kind {OperationKind.ROWS.value}, which bytes" in DOCUMENT
@@ -73,7 +73,7 @@ def test_constants() -> None:
 
 def test_kinds_with_a_reference_in_the_slot() -> None:
     paragraph = DOCUMENT.split("**References.**")[1].split("have their first", 1)[0]
-    assert {OperationKind[name] for name in re.findall(r"[A-Z_]{3,}", paragraph)} == layout.REFERENCE_KINDS
+    assert {OperationKind[name] for name in re.findall(r"[A-Z_]{3,}", paragraph)} == slot_fields.REFERENCE_KINDS
 
 
 def example() -> Trace:

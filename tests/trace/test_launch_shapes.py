@@ -11,17 +11,18 @@ from trace_samples import ONE_THREAD, simple_slots, slots_of
 
 from streamsan.trace import Reference, Thread, Trace, TraceBuilder, TraceError, family
 from streamsan.trace import launch_shapes as shapes_module
-from streamsan.trace.file_layout import MOST_LAUNCH_SHAPES, SegmentType
+from streamsan.trace.file_layout import SegmentType
 from streamsan.trace.launch_shapes import (
     UNKNOWN_SHAPE,
     ByteRun,
     LaunchShape,
     LaunchShapes,
     PointerPlace,
-    named_shapes,
     packed_launch_shape,
 )
 from streamsan.trace.reader import read
+from streamsan.trace.shape_numbers import named_shapes
+from streamsan.trace.table_limits import MOST_LAUNCH_SHAPES
 from streamsan.trace.view import iterate
 from streamsan.trace.writer import TraceWriter, write
 from streamsan.vocabulary import AccessMode, NodeKind, OperationKind

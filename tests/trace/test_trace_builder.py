@@ -5,8 +5,9 @@ import pytest
 from trace_samples import sample, sequences_from, slots_of, views
 
 from streamsan.trace import Reference, Site, Thread, Trace, TraceBuilder
-from streamsan.trace.layout import SLOT, decode_duration, encode_duration
+from streamsan.trace.layout import SLOT
 from streamsan.trace.references import MOST_FURTHER_REFERENCES
+from streamsan.trace.slot_fields import decode_duration, encode_duration
 from streamsan.trace.store import MemorySlots
 from streamsan.trace.view import iterate
 from streamsan.vocabulary import AccessMode, OperationKind, SlotFlag

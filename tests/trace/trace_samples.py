@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from streamsan.trace import Reference, Site, Thread, Trace, TraceBuilder
-from streamsan.trace.layout import FIRST_CONTINUATION_KIND, SLOT
+from streamsan.trace.layout import SLOT
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
+from streamsan.trace.slot_fields import FIRST_CONTINUATION_KIND
 from streamsan.trace.store import Slots, owners
 from streamsan.trace.symbols import Frame
 from streamsan.trace.view import OperationView, iterate

@@ -19,8 +19,9 @@ from streamsan.order import engine
 from streamsan.order.recordings import recording_limits, recording_remarks
 from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Trace, TraceError, family
+from streamsan.trace.slot_fields import CHUNK
 from streamsan.trace.slots_ahead import SlotsAhead
-from streamsan.trace.store import CHUNK, Slots, SlotStore, owners
+from streamsan.trace.store import Slots, SlotStore, owners
 from streamsan.trace.trace import PARTIAL
 
 if TYPE_CHECKING:

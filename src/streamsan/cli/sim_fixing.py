@@ -11,7 +11,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from streamsan.analysis.checked import Checked, UnreadableError
-from streamsan.analysis.source_files import executed_places
+from streamsan.analysis.judged_worlds import executed_places
 from streamsan.cli.edited import Edited
 from streamsan.cli.report_options import ReportOptions
 from streamsan.cli.rewriting import is_writable

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from streamsan.launched_code.added_references import NOTHING, AddedSlots, variable_source
 from streamsan.launched_code.variable_references import KnownVariables
 from streamsan.trace import Trace
-from streamsan.trace.launch_shapes import named_shapes
-from streamsan.trace.layout import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS, SLOT
+from streamsan.trace.layout import SLOT
+from streamsan.trace.shape_numbers import named_shapes
+from streamsan.trace.slot_fields import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS
 from streamsan.trace.store import ADDRESS_WORD, LAST_WORD, SLOT_WORDS, Slots, SlotStore, as_words, uncut_parts
 from streamsan.vocabulary import OperationKind
 

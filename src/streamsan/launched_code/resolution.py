@@ -15,7 +15,7 @@ from streamsan.launched_code.reference_patches import kernel_of, patch_table, sh
 from streamsan.launched_code.remembered_kernels import RememberedKernels, kernels_folder
 from streamsan.trace import Trace
 from streamsan.trace.launch_shapes import LaunchShape
-from streamsan.trace.layout import MOST_CONTINUATIONS
+from streamsan.trace.slot_fields import MOST_CONTINUATIONS
 
 
 class ResolvedKernels:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.trace.launch_shapes import GENERATION_BITS
-from streamsan.trace.layout import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS, REFERENCES, ROWS, SLOT
+from streamsan.trace.layout import REFERENCES, ROWS, SLOT
 from streamsan.trace.references import MODE_BITS, MOST_NUMBERED, USE_BITS, Reference, packed
+from streamsan.trace.slot_fields import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS
 from streamsan.trace.store import Slots, SlotStore, as_words, uncut_parts
 from streamsan.vocabulary import AccessMode, OperationKind, SeenAccesses, SlotFlag
 

@@ -14,7 +14,7 @@ from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.streams_and_graphs import Event, Stream
 from streamsan.model.values import Handle, Outcome, Value
 from streamsan.platforms import CUDA
-from streamsan.trace.layout import STATUS_UNKNOWN
+from streamsan.trace.slot_fields import STATUS_UNKNOWN
 from streamsan.vocabulary import OperationKind
 
 DISABLE_TIMING = CUDA.constants["cudaEventDisableTiming"]

@@ -10,7 +10,7 @@ from streamsan.model.process_state import HostThread
 from streamsan.model.statuses import INVALID_HANDLE, SUCCESS
 from streamsan.model.streams_and_graphs import PER_THREAD_HANDLE, Stream
 from streamsan.model.values import Handle, Outcome, Value
-from streamsan.trace.layout import STATUS_UNKNOWN
+from streamsan.trace.slot_fields import STATUS_UNKNOWN
 from streamsan.vocabulary import HandleKind, OperationKind, StreamKind
 
 NON_BLOCKING_FLAG = 1

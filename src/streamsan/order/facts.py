@@ -37,8 +37,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from streamsan.trace.layout import STATUS_UNKNOWN
 from streamsan.trace.rows import Rows
+from streamsan.trace.slot_fields import STATUS_UNKNOWN
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode, StreamKind
 
 _KINDS = {kind.value: kind for kind in OperationKind}

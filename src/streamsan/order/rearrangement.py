@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.trace.layout import FIRST_CONTINUATION_KIND
+from streamsan.trace.slot_fields import FIRST_CONTINUATION_KIND
 from streamsan.trace.store import Slots, joined
 
 

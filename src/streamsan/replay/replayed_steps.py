@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from streamsan.trace.layout import STATUS_UNKNOWN
 from streamsan.trace.rows import Rows
+from streamsan.trace.slot_fields import STATUS_UNKNOWN
 from streamsan.vocabulary import FreeClass, MemoryKind, NodeKind, OperationKind, WaitClass
 
 _WAIT_IN_CALL = (OperationKind.COPY, OperationKind.MEMSET, OperationKind.LAUNCH, OperationKind.PREFETCH)

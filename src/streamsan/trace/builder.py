@@ -6,21 +6,24 @@ import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from streamsan.trace.launch_shapes import SHAPE_SHIFT, UNKNOWN_SHAPE, LaunchShape
-from streamsan.trace.layout import MOST_CONTINUATIONS, REFERENCE_KINDS, SLOT, encode_duration
 from streamsan.trace.references import Reference, continuations
 from streamsan.trace.site import UNKNOWN_SITE, Site
-from streamsan.trace.store import MemorySlots, Slots
+from streamsan.trace.slot_fields import MOST_CONTINUATIONS, REFERENCE_KINDS, encode_duration
 from streamsan.trace.trace import Thread, Trace
 from streamsan.vocabulary import OperationKind
 
+if TYPE_CHECKING:
+    from streamsan.trace.store import Slots, SlotStore
+
 SLOT_STRUCT = struct.Struct("<QQQQQQIHHhBBBBH")
 """`layout.SLOT` for packing one at a time."""
-assert SLOT_STRUCT.size == SLOT.itemsize
+
+SITE_STRUCT = struct.Struct("<I")
+SITE_AT, KIND_AT = 48, 58
+"""where these fields lie in a slot"""
 
 MOST_APIS = MOST_THREADS = 1 << 16
 """`api` and `thread` are two bytes."""
@@ -80,9 +83,10 @@ class TraceBuilder:
     def rename(self, slots: tuple[int, int], kinds: Collection[OperationKind], site: int, label: str) -> int:
         """Give operations at a site another label, those of some kinds in a range of slots; return their new site."""
         renamed = self.site(replace(self._site_list[site], label=label))
-        first, last = slots
-        own = np.frombuffer(self._buffer, SLOT, last - first, first * SLOT.itemsize)
-        own["site"][np.isin(own["kind"], list(kinds)) & (own["site"] == site)] = renamed
+        for number in range(*slots):
+            at = number * SLOT_STRUCT.size
+            if self._buffer[at + KIND_AT] in kinds and SITE_STRUCT.unpack_from(self._buffer, at + SITE_AT)[0] == site:
+                SITE_STRUCT.pack_into(self._buffer, at + SITE_AT, renamed)
         return renamed
 
     def thread(self, process: int, name: str) -> int:
@@ -171,14 +175,14 @@ class TraceBuilder:
     @property
     def lengths(self) -> TableLengths:
         """How many threads, API names, sites and slots there are so far."""
-        slots = len(self._buffer) // SLOT.itemsize
+        slots = len(self._buffer) // SLOT_STRUCT.size
         return TableLengths(len(self._threads), len(self._apis), len(self._site_list), slots)
 
     def since(self, lengths: TableLengths) -> tuple[list[Thread], list[str], list[Site], Slots]:
         """Return the threads, API names, sites and slots added since `lengths` was read (for a file that grows)."""
         threads, apis, sites, slots = lengths
         names = list(islice(self._apis, apis, None))
-        added = np.frombuffer(bytes(memoryview(self._buffer)[slots * SLOT.itemsize :]), SLOT)
+        added = slots_of(bytes(memoryview(self._buffer)[slots * SLOT_STRUCT.size :]))
         return self._threads[threads:], names, self._site_list[sites:], added
 
     def copy(self) -> TraceBuilder:
@@ -197,7 +201,7 @@ class TraceBuilder:
         """Return the trace so far. The builder may go on; the trace does not change."""
         return Trace(
             self.path,
-            MemorySlots(np.frombuffer(bytes(self._buffer), SLOT)),
+            _stored(bytes(self._buffer)),
             threads=self._threads,
             apis=list(self._apis),
             sites=tuple(self._site_list),
@@ -206,6 +210,36 @@ class TraceBuilder:
             metadata=self.metadata,
             launch_shapes=tuple(self._shapes),
         )
+
+
+class _NoSlots:
+    """The slots of a trace without operations: for these, which many sources have, NumPy need not be loaded."""
+
+    def chunks(self, size: int, first: int) -> Iterator[Slots]:
+        """Yield nothing."""
+        return iter(())
+
+    def count(self) -> int:
+        """Return 0."""
+        return 0
+
+
+def _stored(packed: bytes) -> SlotStore:
+    if not packed:
+        return _NoSlots()
+    from streamsan.trace.store import MemorySlots
+
+    return MemorySlots(slots_of(packed))
+
+
+def slots_of(packed: bytes) -> Slots:
+    """Return packed slots as an array."""
+    import numpy as np
+
+    from streamsan.trace.layout import SLOT
+
+    assert SLOT_STRUCT.size == SLOT.itemsize
+    return np.frombuffer(packed, SLOT)
 
 
 def _shares(references: Sequence[Reference], in_slot: int) -> Iterator[Sequence[Reference]]:

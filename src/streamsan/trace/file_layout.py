@@ -20,13 +20,9 @@ MOST_TABLE_BYTES = 1 << 27
 """All side tables of a file together."""
 MOST_STRINGS = 1 << 22
 MOST_STRING_BYTES = 1 << 16
-MOST_MODULES = 1 << 16
-MOST_MODULE_BYTES = 4096
-"""In a module's path, and in its build id."""
 MOST_SOURCE_LINES = 1 << 16
 MOST_SOURCE_LINE = 1 << 20
 """The number that a stored source line may have."""
-MOST_LAUNCH_SHAPES = 1 << 17
 SEGMENT_SLOTS = 1 << 18
 """Slots in a segment that this package writes: at most 16 MiB."""
 
@@ -169,8 +165,6 @@ PLACE = np.dtype(
     ]
 )
 assert PLACE.itemsize == 4
-NOT_TOLD = 0xFFFF
-"""`reference` of two PLACEs in a row: `offset` is where bytes begin, and end, that are not told"""
 
 THREAD = np.dtype(
     [

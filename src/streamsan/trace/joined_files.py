@@ -12,8 +12,10 @@ from streamsan.trace.lane import LaneCursor
 from streamsan.trace.merge import in_order
 from streamsan.trace.reader import OpenFile
 from streamsan.trace.site import Site, SiteTable
-from streamsan.trace.store import CHUNK, Slots, owners
-from streamsan.trace.symbols import Address, Frame, Symbols
+from streamsan.trace.slot_fields import CHUNK
+from streamsan.trace.store import Slots, owners
+from streamsan.trace.symbol_records import Symbols
+from streamsan.trace.symbols import Address, Frame
 from streamsan.trace.translation import Translation
 
 

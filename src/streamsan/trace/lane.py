@@ -7,9 +7,10 @@ from bisect import bisect_right
 import numpy as np
 
 from streamsan.trace.errors import TraceError
-from streamsan.trace.layout import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS, SLOT
+from streamsan.trace.layout import SLOT
 from streamsan.trace.random_access import RandomAccessFile
 from streamsan.trace.slot_check import CheckedSlots, DamagedSlots, TableSizes, checked
+from streamsan.trace.slot_fields import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS
 from streamsan.trace.store import Slots
 from streamsan.trace.translation import Translation
 from streamsan.vocabulary import SlotFlag

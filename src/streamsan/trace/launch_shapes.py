@@ -11,13 +11,8 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from typing import NamedTuple, Protocol, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
 from streamsan.trace.errors import TraceError
-from streamsan.trace.file_layout import LAUNCH_SHAPE, MOST_LAUNCH_SHAPES, NOT_TOLD, PLACE
-from streamsan.trace.store import OBJECT_WORD, SIZE_WORD, SLOT_WORDS, Slots, as_words
-from streamsan.vocabulary import NodeKind, OperationKind
+from streamsan.trace.table_limits import MOST_LAUNCH_SHAPES, NOT_TOLD
 
 CODE = "code"
 """member of a trace's metadata: the name of the folder with the kernels' machine code"""
@@ -26,7 +21,8 @@ CODE_LEFT_OUT = "code_left_out"
 LENGTH = struct.Struct("<I")
 HEAD = struct.Struct("<9I2H")
 """`file_layout.LAUNCH_SHAPE` for one at a time."""
-assert HEAD.size == LAUNCH_SHAPE.itemsize
+ENTRY = struct.Struct("<2H")
+"""`file_layout.PLACE` for one at a time."""
 SHAPE_SHIFT = 32
 """The shape of a LAUNCH is in the bits of `object` from here on; below is the first reference's generation."""
 GENERATION_BITS = (1 << SHAPE_SHIFT) - 1
@@ -138,7 +134,7 @@ class LaunchShapes(ShapeTable):
     def made(self, number: int) -> LaunchShape:
         record = self._records[number]
         symbol, code, gx, gy, gz, bx, by, bz, shared, places, _ = HEAD.unpack_from(record)
-        arguments = HEAD.size + places * PLACE.itemsize
+        arguments = HEAD.size + places * ENTRY.size
         stand, not_told = _places(record[HEAD.size : arguments])
         return LaunchShape(
             self._symbol(symbol),
@@ -172,43 +168,17 @@ def packed_launch_shape(shape: LaunchShape, symbol: int, code: int) -> bytes:
     entries = [*shape.places, *((NOT_TOLD, offset) for run in shape.not_told for offset in run)]
     try:
         head = HEAD.pack(symbol, code, *shape.grid, *shape.block, shape.shared, len(entries), len(shape.arguments))
-        places = b"".join(struct.pack("<2H", *entry) for entry in entries)
+        places = b"".join(ENTRY.pack(*entry) for entry in entries)
     except struct.error as error:
         raise ValueError(f"not a launch shape: {error}") from None
     record = head + places + shape.arguments
     return (LENGTH.pack(len(record)) + record).ljust(-(-(LENGTH.size + len(record)) // 4) * 4, b"\0")
 
 
-def named_shapes(slots: Slots) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return which of these slots name a launch shape, and its id. The id is untrusted: the table may not have it."""
-    flat = as_words(slots).reshape(-1)
-    kinds = np.ascontiguousarray(slots["kind"])
-    at = np.flatnonzero(kinds == OperationKind.LAUNCH)
-    numbers = flat.take(at * SLOT_WORDS + OBJECT_WORD) >> np.uint64(SHAPE_SHIFT)
-    nodes = np.flatnonzero((kinds == OperationKind.GRAPH_NODE) | (kinds == OperationKind.GRAPH_NODE_UPDATE))
-    if len(nodes):
-        nodes = nodes[slots["detail"][nodes] == NodeKind.KERNEL]
-        at = np.concatenate((at, nodes))
-        numbers = np.concatenate((numbers, flat.take(nodes * SLOT_WORDS + SIZE_WORD)))
-    named = numbers != 0
-    return at[named], np.minimum(numbers[named], np.uint64(GENERATION_BITS)).astype(np.intp)
-
-
-def name_shapes(slots: Slots, at: NDArray[np.intp], numbers: NDArray[np.intp]) -> None:
-    """Let kernels' slots name other launch shapes, in place; 0: none that is known."""
-    words = as_words(slots)
-    launched = slots["kind"][at] == OperationKind.LAUNCH
-    launches, nodes = at[launched], at[~launched]
-    ids = numbers.astype(np.uint64)
-    generations = words[launches, OBJECT_WORD] & np.uint64(GENERATION_BITS)
-    words[launches, OBJECT_WORD] = generations | ids[launched] << np.uint64(SHAPE_SHIFT)
-    words[nodes, SIZE_WORD] = ids[~launched]
-
-
 @lru_cache(maxsize=1 << 12)
 def _places(packed: bytes) -> tuple[tuple[PointerPlace, ...], tuple[ByteRun, ...]]:
     """Return where references stand, and which bytes are not told: all, where that is damaged."""
-    entries = list(struct.iter_unpack("<2H", packed))
+    entries = list(ENTRY.iter_unpack(packed))
     edges = [offset for reference, offset in entries if reference == NOT_TOLD]
     runs = tuple(map(ByteRun, edges[::2], edges[1::2]))
     if (
@@ -221,4 +191,4 @@ def _places(packed: bytes) -> tuple[tuple[PointerPlace, ...], tuple[ByteRun, ...
 
 
 def _size(places: int, arguments: int) -> int:
-    return HEAD.size + PLACE.itemsize * places + arguments
+    return HEAD.size + ENTRY.size * places + arguments

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from streamsan.trace.errors import TraceError
 from streamsan.trace.lane import Lane, LaneCursor
-from streamsan.trace.layout import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS, SLOT
+from streamsan.trace.layout import SLOT
 from streamsan.trace.slot_check import CheckedSlots, TableSizes
-from streamsan.trace.store import CHUNK, Slots, as_words, owners, uncut_parts
+from streamsan.trace.slot_fields import CHUNK, FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS
+from streamsan.trace.store import Slots, as_words, owners, uncut_parts
 
 MERGE_SLOTS = 1 << 17
 """Slots that the windows of all lanes hold together (8 MiB), as long as each lane has its 256."""

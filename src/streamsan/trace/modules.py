@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 
 from streamsan.trace.errors import TraceError
-from streamsan.trace.file_layout import MOST_MODULE_BYTES, MOST_MODULES
+from streamsan.trace.table_limits import MOST_MODULE_BYTES, MOST_MODULES
 
 LENGTH = struct.Struct("<I")
 

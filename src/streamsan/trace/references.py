@@ -6,9 +6,9 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from streamsan.trace.layout import MOST_CONTINUATIONS
 from streamsan.trace.reference_bounds import Bounds
 from streamsan.trace.rows import Rows
+from streamsan.trace.slot_fields import MOST_CONTINUATIONS
 from streamsan.vocabulary import AccessMode, OperationKind, SlotFlag
 
 REFERENCES_STRUCT = struct.Struct("<QQQQII18xBBBBxx")

@@ -13,7 +13,6 @@ from streamsan.trace.errors import TraceError
 from streamsan.trace.file_layout import (
     API,
     MOST_LANES,
-    MOST_MODULES,
     MOST_STRING_BYTES,
     MOST_STRINGS,
     MOST_TABLE_BYTES,
@@ -31,7 +30,8 @@ from streamsan.trace.segments import Segment
 from streamsan.trace.site import Site, SiteTable
 from streamsan.trace.source_line_records import unpacked_source_lines
 from streamsan.trace.source_lines import SourceLines
-from streamsan.trace.symbols import Symbols
+from streamsan.trace.symbol_records import Symbols
+from streamsan.trace.table_limits import MOST_MODULES
 from streamsan.trace.trace import Thread
 
 LENGTH = struct.Struct("<I")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.trace.layout import FIRST_CONTINUATION_KIND
+from streamsan.trace.slot_fields import FIRST_CONTINUATION_KIND
 from streamsan.trace.store import LAST_WORD, PLACE_WORD, SLOT_WORDS, Slots, as_words
 
 

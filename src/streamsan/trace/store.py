@@ -8,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.trace.layout import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS, SLOT
+from streamsan.trace.layout import SLOT
+from streamsan.trace.slot_fields import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS
 
 Slots = NDArray[np.void]
 """A one-dimensional array of dtype SLOT."""
@@ -17,9 +18,6 @@ SLOT_WORDS = 8
 """of 8 bytes each, see `as_words`"""
 OBJECT_WORD, ADDRESS_WORD, SIZE_WORD, PLACE_WORD, LAST_WORD = 3, 4, 5, 6, 7
 """where fields lie in a slot's words: PLACE has site (32 bits), api and thread (16 each), LAST all from `status` on"""
-CHUNK = 16384
-"""Slots in a chunk when nobody asks for another size: 1 MiB, which stays in a core's second-level cache while it is
-checked, sorted and analysed."""
 
 
 class SlotStore(Protocol):

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamsan.trace.current_devices import CurrentDevices
 from streamsan.trace.launch_shapes import UNKNOWN_SHAPE, LaunchShape
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
 from streamsan.trace.ranks import ranks_by_process
 from streamsan.trace.site import UNKNOWN_SITE, Site
+from streamsan.trace.slot_fields import CHUNK
 from streamsan.trace.source_lines import SourceLines
 from streamsan.trace.stacks import FrameSource, Stacks
-from streamsan.trace.store import CHUNK, Slots, SlotStore
 from streamsan.trace.symbols import NO_SYMBOLS, Address, Frame
+
+if TYPE_CHECKING:
+    from streamsan.trace.store import Slots, SlotStore
 
 RECORDING = "recording"
 PARTIAL = "partial result"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from streamsan.trace.launch_shapes import name_shapes, named_shapes
+from streamsan.trace.shape_numbers import name_shapes, named_shapes
 from streamsan.trace.store import PLACE_WORD, Slots, as_words
 from streamsan.vocabulary import OperationKind
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from streamsan.trace.launch_shapes import GENERATION_BITS, SHAPE_SHIFT
-from streamsan.trace.layout import REFERENCE_KINDS, decode_duration
 from streamsan.trace.reference_bounds import BOUNDED, bounds_of
 from streamsan.trace.references import MODE_BITS, Reference, unpacked
 from streamsan.trace.rows import unpacked_rows
+from streamsan.trace.slot_fields import REFERENCE_KINDS, decode_duration
 from streamsan.trace.store import Slots, owners
 from streamsan.trace.trace import Trace
 from streamsan.vocabulary import AccessMode, NodeKind, OperationKind, SlotFlag

@@ -18,8 +18,6 @@ from streamsan.trace.file_layout import (
     DENSE_FROM,
     END,
     MOST_LANES,
-    MOST_LAUNCH_SHAPES,
-    MOST_MODULES,
     MOST_SOURCE_LINE,
     MOST_SOURCE_LINES,
     SEGMENT_SLOTS,
@@ -43,6 +41,7 @@ from streamsan.trace.source_line_records import packed_source_lines
 from streamsan.trace.source_lines import SourceLines
 from streamsan.trace.store import Slots, uncut_parts
 from streamsan.trace.symbols import Address, Frame
+from streamsan.trace.table_limits import MOST_LAUNCH_SHAPES, MOST_MODULES
 from streamsan.trace.trace import Thread, Trace
 from streamsan.vocabulary.version import VERSION
 
