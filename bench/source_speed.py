@@ -2,15 +2,19 @@
 
     python bench/source_speed.py FOLDER... [--files 100] [--cached 1000]
 
-Takes so many CUDA sources of the folders, of all sizes alike, and reads each with each tool, in turns. The time is that
-of processors, so that other work of the machine counts little. A tool that is not installed is left out. Then all files
-in one process, and again with nothing changed (`--cached`: that many files, copies where there are fewer; side by side,
-by the clock). Bytecode of Python is kept, as an installed program has it.
+Takes so many CUDA sources of the folders, of all sizes alike, and reads each with each tool, in turns, a process for
+each; the small ones also with streamsan once more, when nothing has changed. Then the small ones, and all, in one
+command of each tool, which starts once; and what small ones take by themselves in a process of streamsan that has
+begun. The time is that of processors, with all processes that a tool starts, so that other work of the machine counts
+little. A tool that is not installed is left out. `--cached`: that many files twice, copies where there are fewer, side
+by side, by the clock. Bytecode of Python is kept, as an installed program has it.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import ctypes
 import os
 import resource
 import shutil
@@ -28,6 +32,17 @@ SMALL = 0.5
 HEAVY = 0.1
 """share that are heavy, by the longest time of any tool but streamsan"""
 STREAMSAN = "streamsan"
+UNCHANGED = "unchanged"
+"""streamsan, where a file is as it was in an earlier run"""
+_IN_ONE_PROCESS = """
+import sys, time, streamsan
+for number, file in enumerate(sys.argv[1:2] + sys.argv[1:]):
+    begin = time.process_time()
+    streamsan.check([file])
+    if number:  # what is loaded for the first one was loaded then
+        print(time.process_time() - begin, flush=True)
+"""
+PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +71,18 @@ def command(tool: str, words: Sequence[str], files: Sequence[str]) -> list[str]:
     return [*words, *files, *(behind if tool == "clang-tidy" else ())]
 
 
+def adopt() -> None:
+    """Become the parent of what processes leave behind: its time counts, too (Linux)."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def wait_for_all() -> None:
+    """Wait for all children, so that their time is known."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+
+
 def cost(words: Sequence[str], environment: dict[str, str], limit: float) -> Cost:
     """Run a command and return what it took, with all of its processes."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
@@ -65,6 +92,7 @@ def cost(words: Sequence[str], environment: dict[str, str], limit: float) -> Cos
         subprocess.run(words, stdout=quiet, stderr=quiet, env=environment, timeout=limit, check=False)
     except subprocess.TimeoutExpired:
         ended = False
+    wait_for_all()
     wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     return Cost(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall, ended)
 
@@ -82,7 +110,7 @@ def ratio_rows(costs: dict[str, list[Cost]], sizes: Sequence[int]) -> Iterable[t
     every = list(range(len(sizes)))
     yield "all", every
     yield "small", sorted(every, key=lambda number: sizes[number])[: max(1, int(len(every) * SMALL))]
-    others = [each for tool, each in costs.items() if tool != STREAMSAN]
+    others = [each for tool, each in costs.items() if tool not in (STREAMSAN, UNCHANGED)]
     if others:
         slowest = sorted(every, key=lambda number: -max(each[number].processor for each in others))
         yield "heavy", slowest[: max(1, int(len(every) * HEAVY))]
@@ -91,6 +119,7 @@ def ratio_rows(costs: dict[str, list[Cost]], sizes: Sequence[int]) -> Iterable[t
 def tell(costs: dict[str, list[Cost]], sizes: Sequence[int]) -> None:
     """Print medians and ratios."""
     own = costs[STREAMSAN]
+    unchanged = costs.pop(UNCHANGED)
     print(f"\n{'files':<8}{'count':>6}" + "".join(f"{tool + ', median s':>24}{'ratio':>8}" for tool in costs))
     for name, numbers in ratio_rows(costs, sizes):
         base = statistics.median(own[number].processor for number in numbers)
@@ -99,11 +128,30 @@ def tell(costs: dict[str, list[Cost]], sizes: Sequence[int]) -> None:
             median = statistics.median(each[number].processor for number in numbers)
             row += f"{median:>24.3f}" + f"{base / max(median, 1e-3):>7.1f}x"
         print(row)
+    if unchanged:
+        print(f"small, nothing changed: {STREAMSAN}, median {statistics.median(e.processor for e in unchanged):.3f} s")
     total = {tool: sum(each.processor for each in found) for tool, found in costs.items()}
     print("all together: " + ", ".join(f"{tool} {seconds:.1f} s" for tool, seconds in total.items()))
     for tool, found in costs.items():
         if late := sum(not each.ended for each in found):
             print(f"{tool}: {late} files were not done in time")
+
+
+def in_one_command(found: dict[str, list[str]], files: Sequence[str], name: str, environment: dict[str, str]) -> None:
+    """Print what each tool takes for files that it is given in one command."""
+    print(f"\n{len(files)} files ({name}) in one command:")
+    for tool, words in found.items():
+        took = cost(command(tool, words, files), environment, 24 * 3600)
+        each = took.processor / len(files)
+        print(f"  {tool}: {took.processor:.2f} s of processors, {each:.3f} s a file; {took.wall:.2f} s", flush=True)
+
+
+def in_one_process(python: str, files: Sequence[str], environment: dict[str, str]) -> None:
+    """Print what files take by themselves in a process of streamsan that has begun."""
+    words = [python, "-c", _IN_ONE_PROCESS, *files]
+    ran = subprocess.run(words, stdout=subprocess.PIPE, text=True, env=environment, check=True)
+    took = statistics.median(map(float, ran.stdout.split()))
+    print(f"\nin one process of {STREAMSAN}, without its start: small, median {took:.3f} s", flush=True)
 
 
 def again(files: Sequence[str], count: int, words: Sequence[str], environment: dict[str, str]) -> None:
@@ -132,22 +180,29 @@ def main() -> int:
     files = sources(options.folders, options.files)
     if not files:
         parser.error("no CUDA sources there")
-    with tempfile.TemporaryDirectory() as bytecode:
-        environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}
+    adopt()
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(Path(folder, "bytecode"))}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         found = tools(options.python)
         cost(command(STREAMSAN, found[STREAMSAN], files[:1]), environment, options.seconds)  # writes the bytecode
-        costs: dict[str, list[Cost]] = {tool: [] for tool in found}
+        sizes = [os.path.getsize(file) for file in files]
+        by_size = sorted(range(len(files)), key=sizes.__getitem__)
+        small = {files[number] for number in by_size[: max(1, int(len(files) * SMALL))]}
+        kept = [word for word in found[STREAMSAN] if word != "--no-cache"]
+        kept += ["--cache-dir", str(Path(folder, "cache"))]
+        costs: dict[str, list[Cost]] = {tool: [] for tool in (*found, UNCHANGED)}
         for number, file in enumerate(files, 1):
             for tool, words in found.items():
                 costs[tool].append(cost(command(tool, words, [file]), environment, options.seconds))
+            if file in small and cost(command(STREAMSAN, kept, [file]), environment, options.seconds).ended:
+                costs[UNCHANGED].append(cost(command(STREAMSAN, kept, [file]), environment, options.seconds))
             if sys.stderr.isatty():
                 print(f"\r{number}/{len(files)}", end="", file=sys.stderr, flush=True)
-        tell(costs, [os.path.getsize(file) for file in files])
-        # In one process: nobody waits for those that --jobs starts, so that their time is not counted.
-        in_one = [*found[STREAMSAN], "--jobs", "1"]
-        at_once = cost(command(STREAMSAN, in_one, files), environment, 24 * 3600)
-        print(f"{STREAMSAN}, all in one run: {at_once.processor:.1f} s of processors, {at_once.wall:.1f} s")
+        tell(costs, sizes)
+        in_one_command(found, [file for file in files if file in small], "small", environment)
+        in_one_command(found, files, "all", environment)
+        in_one_process(options.python, [file for file in files if file in small], environment)
         if options.cached:
             again(files, options.cached, found[STREAMSAN], environment)
     return 0

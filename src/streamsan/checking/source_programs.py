@@ -33,8 +33,11 @@ def _outlines(
     paths: Sequence[str], options: SourceOptions, jobs: int, remembered: RememberedResults | None
 ) -> list[Outline]:
     """Return what each source defines and needs; those that have not changed are not read."""
-    known = {path: remembered.find_outline(path) if remembered is not None else None for path in paths}
-    unknown = [path for path, found in known.items() if found is None]
+    found: dict[str, Outline] = {}
+    if remembered is not None:
+        known = [remembered.find_outline(path) for path in paths]
+        found = {each.path: each for each in known if each is not None}
+    unknown = [path for path in paths if path not in found]
     if jobs == 1 or len(unknown) < FEWEST_FOR_PROCESSES:
         read = [outline(path, options) for path in unknown]
     else:
@@ -42,11 +45,11 @@ def _outlines(
         from streamsan.checking import worker_processes
 
         read = worker_processes.outlines(unknown, options, jobs)
-    if remembered is not None:
-        for each in read:
+    for each in read:
+        found[each.path] = each
+        if remembered is not None:
             remembered.keep_outline(each)
-    known.update({each.path: each for each in read})
-    return [each for path in paths if (each := known[path]) is not None]
+    return [found[path] for path in paths]
 
 
 def _remarks(cut_short: int) -> list[Problem]:

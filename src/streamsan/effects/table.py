@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -57,6 +56,9 @@ class Effects:
 
     def suggest(self, name: str) -> str | None:
         """Return the API that a misspelt name most likely means; None if nothing is near."""
+        # Imported late: few programs misspell an API.
+        import difflib
+
         near = difflib.get_close_matches(name, self._rows, n=1, cutoff=0.85)
         return near[0] if near else None
 

@@ -13,10 +13,10 @@ from streamsan.trace.ranks import ranks_by_process
 from streamsan.trace.site import UNKNOWN_SITE, Site
 from streamsan.trace.slot_fields import CHUNK
 from streamsan.trace.source_lines import SourceLines
-from streamsan.trace.stacks import FrameSource, Stacks
 from streamsan.trace.symbols import NO_SYMBOLS, Address, Frame
 
 if TYPE_CHECKING:
+    from streamsan.trace.stacks import FrameSource, Stacks
     from streamsan.trace.store import Slots, SlotStore
 
 RECORDING = "recording"
@@ -79,10 +79,14 @@ class Trace:
         """lines of sources that the file carries"""
         self.launch_shapes = launch_shapes
         """id -> what a kernel was launched with; id 0 is not known"""
-        # Only in CUDA the host has a function of a kernel's name, by which it is launched.
-        recorded = Stacks(sites, modules, symbols, named_stubs=platform == "cuda")
-        self.stacks: Stacks | None = recorded if origin == RECORDING else None
+        self.stacks: Stacks | None = None
         """how the sites of a recording, which are whole stacks, are read"""
+        if origin == RECORDING:
+            # Imported late: nothing else has stacks.
+            from streamsan.trace.stacks import Stacks
+
+            # Only in CUDA the host has a function of a kernel's name, by which it is launched.
+            self.stacks = Stacks(sites, modules, symbols, named_stubs=platform == "cuda")
         self.metadata: dict[str, Any] = dict(metadata or {})
         """the header's other metadata, JSON values"""
         self.slots = slots

@@ -60,7 +60,7 @@ class RememberedResults:
         if os.path.splitext(path)[1].lower() not in SOURCE_SUFFIXES:
             return None
         entry = self._find(self._result_key(path, self._digest), KeptResult)
-        return entry and entry.checked(path, self._text)
+        return entry.checked(path, self._text) if entry is not None else None
 
     def keep(self, checked: Checked) -> None:
         """Remember the result of a source, where it depends on nothing but files."""
@@ -73,7 +73,7 @@ class RememberedResults:
     def find_outline(self, path: str) -> Outline | None:
         """Return what a source defines and needs if nothing that it depends on has changed."""
         entry = self._find(self._outline_key(path, self._digest(path)), KeptOutline)
-        return entry and entry.outline(path)
+        return entry.outline(path) if entry is not None else None
 
     def keep_outline(self, outline: Outline) -> None:
         """Remember what a source defines and needs."""
