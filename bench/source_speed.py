@@ -57,7 +57,9 @@ class Cost:
 
 def tools(python: str) -> dict[str, list[str]]:
     """Return the tools that are here, each as a command that a file's name ends."""
-    found = {STREAMSAN: [python, "-m", "streamsan", "--no-config", "check", "--exit-zero", "--no-cache"]}
+    installed = Path(python).with_name("streamsan")
+    start = [str(installed)] if installed.exists() else [python, "-m", "streamsan"]
+    found = {STREAMSAN: [*start, "--no-config", "check", "--exit-zero", "--no-cache"]}
     if shutil.which("cppcheck"):
         found["cppcheck"] = ["cppcheck", "--quiet", "--language=c++", "--enable=warning"]
     if shutil.which("clang-tidy"):
