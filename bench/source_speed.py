@@ -167,7 +167,7 @@ def again(files: Sequence[str], count: int, words: Sequence[str], environment: d
         run = [*kept, "--cache-dir", str(Path(folder, "cache")), str(Path(folder, "sources"))]
         for name in ("first", "second", "third"):
             took = cost(run, environment, 24 * 3600)
-            print(f"{count} files, the {name} run: {took.wall:.2f} s", flush=True)
+            print(f"{count} files, the {name} run: {took.processor:.2f} s of processors, {took.wall:.2f} s", flush=True)
 
 
 def main() -> int:
@@ -202,11 +202,11 @@ def main() -> int:
             if sys.stderr.isatty():
                 print(f"\r{number}/{len(files)}", end="", file=sys.stderr, flush=True)
         tell(costs, sizes)
-        in_one_command(found, [file for file in files if file in small], "small", environment)
-        in_one_command(found, files, "all", environment)
         in_one_process(options.python, [file for file in files if file in small], environment)
+        in_one_command(found, [file for file in files if file in small], "small", environment)
         if options.cached:
             again(files, options.cached, found[STREAMSAN], environment)
+        in_one_command(found, files, "all", environment)
     return 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streamsan.trace import Reference, Site, Trace, TraceBuilder, file_layout, layout, slot_fields
+from streamsan.trace import Reference, Site, Trace, TraceBuilder, file_layout, layout, slot_fields, table_limits
 from streamsan.trace.file_layout import SegmentFlag, SegmentType
 from streamsan.trace.reader import read
 from streamsan.trace.view import iterate
@@ -62,9 +62,9 @@ def test_constants() -> None:
     assert f"{file_layout.MOST_SEGMENTS} segments, {file_layout.MOST_LANES} lanes" in DOCUMENT
     assert (file_layout.MOST_METADATA, file_layout.MOST_TABLE_BYTES) == (1 << 20, 128 << 20)
     assert f"at most {file_layout.MOST_STRING_BYTES})" in DOCUMENT
-    assert f"at most {file_layout.MOST_MODULE_BYTES})" in DOCUMENT
+    assert f"at most {table_limits.MOST_MODULE_BYTES})" in DOCUMENT
     assert f"{file_layout.MOST_STRINGS} strings" in DOCUMENT
-    assert f"{file_layout.MOST_LAUNCH_SHAPES} launch shapes" in DOCUMENT
+    assert f"{table_limits.MOST_LAUNCH_SHAPES} launch shapes" in DOCUMENT
     assert f"kind from {slot_fields.FIRST_CONTINUATION_KIND} to 255" in DOCUMENT
     assert f"kind {OperationKind.REFERENCES.value}, one or two" in DOCUMENT
     assert f"kind {OperationKind.TEXT.value}, text" in DOCUMENT
