@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from streamsan.trace.layout import STATUS_UNKNOWN
+from streamsan.trace.slot_fields import STATUS_UNKNOWN
 from streamsan.trace.store import Slots
 from streamsan.vocabulary import OperationKind, SlotFlag
 
