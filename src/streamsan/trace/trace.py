@@ -6,7 +6,6 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from streamsan.trace.current_devices import CurrentDevices
 from streamsan.trace.launch_shapes import UNKNOWN_SHAPE, LaunchShape
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
 from streamsan.trace.ranks import ranks_by_process
@@ -16,6 +15,7 @@ from streamsan.trace.source_lines import SourceLines
 from streamsan.trace.symbols import NO_SYMBOLS, Address, Frame
 
 if TYPE_CHECKING:
+    from streamsan.trace.current_devices import CurrentDevices
     from streamsan.trace.stacks import FrameSource, Stacks
     from streamsan.trace.store import Slots, SlotStore
 
@@ -174,6 +174,9 @@ class Trace:
         The whole trace is read for the first answer.
         """
         if self._devices is None:
+            # Imported late: it reads slots, and needs NumPy.
+            from streamsan.trace.current_devices import CurrentDevices
+
             self._devices = CurrentDevices(self.chunks())
         return self._devices.of(thread, sequence)
 
