@@ -18,6 +18,7 @@ import pytest
 from expectations import Expectations, Mark
 from forked import streamsan
 from host_compiler import AT_LENGTH, COMPILER
+from shared_folders import shared_folder
 
 NATIVE = Path(__file__).resolve().parents[1] / "native"
 FAKE = NATIVE / "recorder" / "tests" / "fake"
@@ -203,9 +204,7 @@ def build(folder: Path) -> FakeDevice:
 @pytest.fixture(scope="session")
 def fake_device(tmp_path_factory: pytest.TempPathFactory) -> FakeDevice:
     """Return the fake device, built once for all processes of a test run."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    return build(shared / "fake-device")
+    return build(shared_folder(tmp_path_factory, "fake-device"))
 
 
 def program_names(source: Path = PROGRAMS) -> list[str]:

@@ -25,6 +25,7 @@ from fake_device import Ran
 from forked import streamsan
 from host_compiler import COMPILER
 from opencl_header import header
+from shared_folders import shared_folder
 
 PROGRAMS = Path(__file__).with_name("opencl") / "programs.c"
 SECONDS = 120
@@ -127,9 +128,7 @@ def compile_program(machine: OpenclMachine, source: Path, output: str, own_heade
 @pytest.fixture(scope="session")
 def opencl_machine(tmp_path_factory: pytest.TempPathFactory) -> OpenclMachine:
     """Return the machine, built once for all processes of a test run."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    machine = build(shared / "opencl-machine")
+    machine = build(shared_folder(tmp_path_factory, "opencl-machine"))
     if machine is None:
         pytest.skip("no OpenCL runtime: pip install 'pyopencl[pocl]'")
     return machine

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from host_compiler import AT_LENGTH, COMPILER
+from shared_folders import shared_folder
 from streamsan.generate.__main__ import write_headers
 from streamsan.trace import Trace
 from streamsan.trace.layout import SLOT
@@ -45,9 +46,7 @@ def build(folders: pytest.TempPathFactory, sanitizer: str, units: Sequence[str],
     """
     if COMPILER is None:
         pytest.skip("no C++ compiler")
-    base = folders.getbasetemp()
-    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    program = _built(shared / f"native_{sanitizer}", sanitizer, tuple(units), tuple(libraries))
+    program = _built(shared_folder(folders, f"native_{sanitizer}"), sanitizer, tuple(units), tuple(libraries))
     if program is None:
         pytest.skip(f"the compiler has no {sanitizer} sanitizer")
     return program
@@ -67,7 +66,6 @@ def _built(folder: Path, sanitizer: str, units: tuple[str, ...], libraries: tupl
         "-I",
         str(folder),
     ]
-    folder.mkdir(exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not _available(compiler, folder):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import fcntl
-import os
 from pathlib import Path
 
 import pytest
 from launched_traces import CUBINS
 
+from shared_folders import shared_folder
 from streamsan.launched_code.remembered_kernels import ReadKernel, RememberedKernels
 from streamsan.machine_code.cubin import read_cubin
 from streamsan.machine_code.disassembler import disassemblers
@@ -19,9 +19,7 @@ from streamsan.machine_code.kernel_code import kernels_of
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What is known of all kernels of the tests' images: each is read once for all processes of a test run."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "kernel_cache"
-    folder.mkdir(exist_ok=True)
+    folder = shared_folder(tmp_path_factory, "kernel_cache")
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if disassemblers() and not (folder / "streamsan").exists():

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from expectations import Expectations, Mark
+from shared_folders import shared_folder
 from streamsan.analysis.inputs import analyse_path
 from streamsan.findings.finding import Severity
 from streamsan.machine_code import disassembler
@@ -54,7 +55,7 @@ def _listings(monkeypatch: pytest.MonkeyPatch, remembered: str, listings: dict[b
 
 @pytest.fixture(scope="session")
 def remembered(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tmp_path_factory.mktemp("remembered"))
+    return str(shared_folder(tmp_path_factory, "remembered"))
 
 
 @pytest.fixture(scope="session")
