@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.timeline.lanes import LaneTable
-from streamsan.trace.layout import STATUS_UNKNOWN
+from streamsan.trace.slot_fields import STATUS_UNKNOWN
 from streamsan.trace.store import Slots
 from streamsan.vocabulary import OperationKind
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.timeline.calls_drawn import Call
-from streamsan.trace.layout import STATUS_UNKNOWN
+from streamsan.trace.slot_fields import STATUS_UNKNOWN
 from streamsan.trace.store import Slots
 from streamsan.vocabulary import FreeClass, MemoryKind, OperationKind
 

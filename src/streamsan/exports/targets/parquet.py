@@ -15,7 +15,7 @@ from streamsan.findings.finding import Finding
 from streamsan.timeline.drawn_edges import REASON_WORDS
 from streamsan.timeline.memory_bars import NOT_FREED
 from streamsan.timeline.timeline import Timeline
-from streamsan.trace.layout import STATUS_UNKNOWN
+from streamsan.trace.slot_fields import STATUS_UNKNOWN
 from streamsan.vocabulary import MemoryKind
 
 PLACE, SUFFIX = "folder", ".parquet"
