@@ -25,6 +25,8 @@ QUICK = {
 }
 """the others are deep"""
 TAKEN_FROM_THE_TEXT = {
+    "ss102_aliasing_shared_ptr": "a member of what a smart pointer holds: the text takes no name that is written so",
+    "ss102_optional_scratch": "a member of what an optional holds: the text takes no name that is written so",
     "ss108_halves_of_host_functions": "three findings in one line: the second edit is made on top of the first",
     "ss108_video_upload_ring": "the text with the event between two turns of the loop still has the finding",
 }

@@ -39,7 +39,7 @@ def test_two_devices_have_a_default_stream_each(tmp_path: Path) -> None:
     )
     assert "used here, in the order of the default stream of device 1" in said
     assert "nothing orders the default stream of device 0 after the kernel" in said
-    assert "cudaStreamWaitEvent(0, event, 0)" in said, "in code it is 0 for both"
+    assert "cudaStreamWaitEvent(0, streamsan_event, 0)" in said, "in code it is 0 for both"
 
 
 @pytest.mark.parametrize("device", ["1", "argc"])
