@@ -29,6 +29,13 @@ TAKEN_FROM_THE_TEXT = {
     "ss102_optional_scratch": "a member of what an optional holds: the text takes no name that is written so",
     "ss108_halves_of_host_functions": "three findings in one line: the second edit is made on top of the first",
     "ss108_video_upload_ring": "the text with the event between two turns of the loop still has the finding",
+    "ss109_array_of_streams": "the event that is told is that of the lane itself, not of its neighbour",
+    "ss109_crtp_stages": "in the method, the event's name is that of another object",
+    "ss109_peer_exchange": "in the method, the event's name is that of another object",
+    "ss109_singleton_workspace": "in the method, the stream's name is that of another object",
+    "ss109_tree_reduction": "what waits for the lanes runs in several of them: one event is not enough",
+    "ss109_two_instances": "in the method, the stream's name is that of another object",
+    "ss109_variadic_stages": "in the function, the stream's name is that of another call",
 }
 """what the trace does not show is found out by a check of the edited text, which takes the next step"""
 

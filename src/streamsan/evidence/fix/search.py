@@ -101,7 +101,7 @@ class Search:
             self._not_written = self._not_written or (done, outcome.spared)
             return None
         # In a text, an event with its two calls apart takes more than one with both at one place: it comes behind.
-        apart = self._written is not None and isinstance(step, EventBetween) and step.place is Place.APART
+        apart = self._written is not None and not steps and isinstance(step, EventBetween) and step.place is Place.APART
         if outcome.good and not apart:
             return done
         if outcome.spared is not None:
