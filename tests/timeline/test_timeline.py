@@ -10,7 +10,8 @@ from streamsan.timeline import Timeline, timeline_of
 from streamsan.timeline.drawn_edges import EdgeReason
 from streamsan.timeline.timeline import durations
 from streamsan.trace import Site, Trace, TraceBuilder
-from streamsan.trace.layout import SLOT, decode_duration, encode_duration
+from streamsan.trace.layout import SLOT
+from streamsan.trace.slot_fields import decode_duration, encode_duration
 from streamsan.vocabulary import FreeClass, MemoryKind, StreamKind
 from streamsan.vocabulary import OperationKind as Kind
 
