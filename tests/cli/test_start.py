@@ -37,7 +37,7 @@ TO_JUDGE = {"numpy", "streamsan.analysis.worlds", "streamsan.order.engine", "str
 """modules that only a source with operations needs"""
 TO_READ = {"streamsan.cuda_source", "streamsan.kernels", "streamsan.model", "streamsan.platforms", "tree_sitter"}
 """modules that only a source needs whose result is not remembered"""
-MOST_TO_READ, MOST_TO_ANSWER = 310, 78
+MOST_TO_READ, MOST_TO_ANSWER = 320, 80
 """modules of the package: to read a source without operations, and to say again what was found in one"""
 RIGHT = """
 __global__ void k(float* p) {}
