@@ -57,7 +57,17 @@ VARIANTS = ("fixed", "right", "wrong")
 
 
 def proposed(wrong: Path, folder: Path) -> Pair:
-    """Write the three sources of a pair, and fix the wrong one."""
+    """Write the three sources of a pair, and fix the wrong one. Programs of other sources than these are removed."""
+    sources = [source_of(folder, variant, wrong.name.split(".")[0]) for variant in VARIANTS]
+    known = {path: path.read_bytes() for path in sources if path.exists()}
+    pair = _proposed(wrong, folder)
+    for path in sources:
+        if not path.exists() or path.read_bytes() != known.get(path):
+            path.with_suffix("").unlink(missing_ok=True)
+    return pair
+
+
+def _proposed(wrong: Path, folder: Path) -> Pair:
     from expectations import Expectations, check_file
 
     name = wrong.name.split(".")[0]
@@ -220,8 +230,8 @@ def prepare(options: argparse.Namespace, folder: Path) -> list[Pair]:
         (folder / variant).mkdir(parents=True, exist_ok=True)
     programs = [path for place in FOLDERS for path in sorted(place.glob("*.wrong.cu"))]
     wanted = [path for path in programs if selected(path.stem, options.names)]
-    known = {} if options.again else {pair.name: pair for pair in read_prepared(folder)}
-    new = [path for path in wanted if path.name.split(".")[0] not in known]
+    known = {pair.name: pair for pair in read_prepared(folder)}
+    new = [path for path in wanted if options.again or path.name.split(".")[0] not in known]
     with ProcessPoolExecutor(options.jobs) as pool:
         for pair in pool.map(proposed, new, [folder] * len(new)):
             known[pair.name] = pair
@@ -229,6 +239,8 @@ def prepare(options: argparse.Namespace, folder: Path) -> list[Pair]:
             print(
                 f"{pair.name}: {pair.edit or 'no edit'}" + "".join(f"; still {each}" for each in pair.left), flush=True
             )
+    if not is_compiled(folder / "observer.so", OBSERVER.iterdir(), anew=True):
+        (folder / "observer.so").unlink(missing_ok=True)
     pairs = sorted(known.values(), key=lambda pair: pair.name)
     if not options.sources_only:
         compile_all(pairs, folder, options)
