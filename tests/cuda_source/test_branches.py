@@ -159,3 +159,19 @@ def test_what_stands_behind_a_condition_that_is_known_to_be_false_is_a_note(cond
 def test_what_the_path_decided_itself_is_not_gone_against(tmp_path):
     text = f"void work(int n, void* memory) {{ if (n == 1) {{ {WORK} return; }} if (n == 1) {{ {WORK} }} {WORK} }}"
     assert not any(world.contrary for world in worlds(text, tmp_path))
+
+
+def test_none_of_what_was_decided_to_be_false_together_is_true_alone(tmp_path):
+    text = """
+        bool option(const char*);
+        int main() {
+            const bool managed = option("m"), advised = option("a");
+            float* memory;
+            if (managed || advised) cudaMallocManaged(&memory, 64); else memory = (float*)malloc(64);
+            if (managed) cudaMemPrefetchAsync(memory, 64, 0);
+            if (managed || advised) cudaFree(memory); else free(memory);
+        }"""
+    path = tmp_path / "program.cu"
+    path.write_text("#include <cuda_runtime.h>\n#include <cstdlib>\n" + text, encoding="utf-8")
+    assert not [each for each in check([path]).findings if each.code in ("SS202", "SS201")]
+    assert not reading_of(text, tmp_path).missed

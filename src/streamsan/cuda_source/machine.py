@@ -83,6 +83,8 @@ class Machine:
         self.frames: list[Frame] = [Frame("", Scope(self.globals))]
         self.assumed: dict[Any, Any] = {}
         """What conditions have fixed: an unknown that equals a number, a loop's bound."""
+        self._one_holds: list[Term] = []
+        """What was decided to hold of which only one part need hold."""
         self.supposed_bounds: list[Any] = []
         """Those of them that only say that a loop of unknown length runs a few times."""
         self.bounds = Bounds()
@@ -269,8 +271,23 @@ class Machine:
             self.assumed[question.operands[1]] = question.operands[0]
         elif not answer and isinstance(question, Symbol):
             self.assumed[question] = 0
+        elif isinstance(question, Term) and question.operator == ("&&" if answer else "||"):
+            for operand in question.operands:  # each of them is so
+                self.assume(operand, answer)
+        elif answer and isinstance(question, Term) and question.operator == "||":
+            self._one_holds.append(question)
+        if not answer:
+            self._narrow()
         self.bounds.learn(question, answer)
         return self.device.decided(question, answer)
+
+    def _narrow(self) -> None:
+        """One of some conditions holds: where all but one turned out not to, it is that one."""
+        for question in list(self._one_holds):
+            left = [part for part in question.operands if self.known(part) != 0 and self.truth(part) is not False]
+            if len(left) == 1:
+                self._one_holds = [each for each in self._one_holds if each is not question]
+                self.assume(left[0], True)
 
     def succeeds(self, value: Value) -> None:
         """Take an unknown status as success, without a fork; whether a query found its work done stays open."""
