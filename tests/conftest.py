@@ -33,16 +33,32 @@ LARGE_FAMILIES = {
 }
 """modules, or single tests, that ask the same of each of many programs"""
 SHARE = 3
+LONGER_FAMILIES = {
+    "test_conformance_runs",
+    "test_fixed_pairs",
+    "test_python_programs",
+    "test_recorded_pairs",
+    "test_told_as_written",
+}
+"""the same of families of which only chosen members are tested at once"""
+DEEP_SHARE = 4
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is deep
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Of large families each third member is tested at once, all of them in depth: by its name, so always the same."""
+    """Of large families each third member is tested at once, each fourth of the others in depth: always the same.
+
+    What is left is `rest`: it is deep, and too much for each commit. `pytest -m deep` runs all.
+    """
     for item in items:
         function, _, parameters = item.name.partition("[")
-        is_of_family = parameters and {Path(str(item.path)).stem, function} & LARGE_FAMILIES
-        if is_of_family and zlib.crc32(item.nodeid.encode()) % SHARE:
+        names = {Path(str(item.path)).stem, function}
+        number = zlib.crc32(item.nodeid.encode())
+        if parameters and names & LARGE_FAMILIES and number % SHARE:
             item.add_marker(pytest.mark.deep)
+        of_family = parameters and names & (LARGE_FAMILIES | LONGER_FAMILIES)
+        if of_family and item.get_closest_marker("deep") and number // SHARE % DEEP_SHARE:
+            item.add_marker(pytest.mark.rest)
 
 
 def pytest_collection_finish() -> None:
