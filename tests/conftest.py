@@ -32,7 +32,7 @@ LARGE_FAMILIES = {
     "test_witness_opencl_litmus",
 }
 """modules, or single tests, that ask the same of each of many programs"""
-SHARE = 3
+SHARE = 6
 LONGER_FAMILIES = {
     "test_conformance_runs",
     "test_fixed_pairs",
@@ -41,12 +41,12 @@ LONGER_FAMILIES = {
     "test_told_as_written",
 }
 """the same of families of which only chosen members are tested at once"""
-DEEP_SHARE = 4
+DEEP_SHARE = 5
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is deep
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Of large families each third member is tested at once, each fourth of the others in depth: always the same.
+    """Of large families each sixth member is tested at once, each fifth of the others in depth: always the same.
 
     What is left is `rest`: it is deep, and too much for each commit. `pytest -m deep` runs all.
     """

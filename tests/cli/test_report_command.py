@@ -78,6 +78,7 @@ def test_python_gives_the_same_page(tmp_path: Path) -> None:
     assert '"runs":[]' in plain
 
 
+@pytest.mark.deep
 def test_processes_give_the_same_page(tmp_path: Path) -> None:
     sources = sorted(map(str, (ROOT / "tests" / "litmus").glob("ss102_s*.cu")))
     one, two = tmp_path / "one.html", tmp_path / "two.html"

@@ -81,8 +81,9 @@ def test_right_scripts_see_the_same_words_under_every_schedule(path: Path, tmp_p
 
 def test_schedules_show_wrong_words_of_wrong_programs() -> None:
     """Else the tests above could not fail."""
-    shown = [path for path in WRONG if path.name.startswith(("ss102", "ss109"))]
+    shown = [path for path in WRONG if path.name.startswith(("ss102", "ss109"))][::4]
     different = [any(wrong_words(world.trace) for world in cuda_source.read(path).worlds) for path in shown]
+    assert len(different) > 20
     assert sum(different) > len(different) // 2
 
 

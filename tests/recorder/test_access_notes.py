@@ -11,6 +11,7 @@ from sanitized_programs import NATIVE, UNDER_SANITIZERS, build, run
 from streamsan.recorder.accesses import PATCH
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("sanitizer", ["plain", UNDER_SANITIZERS[0]])
 def test_notes_become_ranges_and_rows(sanitizer: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     units = ["recorder/tests/accesses_driver.cpp recorder/accesses/*.cpp"]
