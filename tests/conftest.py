@@ -36,17 +36,18 @@ SHARE = 6
 LONGER_FAMILIES = {
     "test_conformance_runs",
     "test_fixed_pairs",
+    "test_hostile_input_ends_as_it_should",
     "test_python_programs",
     "test_recorded_pairs",
     "test_told_as_written",
 }
 """the same of families of which only chosen members are tested at once"""
-DEEP_SHARE = 5
+DEEP_SHARE = 12
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is deep
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Of large families each sixth member is tested at once, each fifth of the others in depth: always the same.
+    """Of large families each sixth member is tested at once, each twelfth of the others in depth: always the same.
 
     What is left is `rest`: it is deep, and too much for each commit. `pytest -m deep` runs all.
     """
