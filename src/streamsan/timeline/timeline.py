@@ -120,7 +120,7 @@ def _began(trace: Trace, slots: Slots) -> int:
 
 
 def durations(slots: Slots) -> NDArray[np.uint64]:
-    """Return how long calls took, in ns (`layout.decode_duration` for all at once)."""
+    """Return how long calls took, in ns (`slot_fields.decode_duration` for all at once)."""
     encoded = slots["duration"].astype(np.uint64)
     result: NDArray[np.uint64] = (encoded & np.uint64(2047)) << (encoded >> np.uint64(11))
     return result

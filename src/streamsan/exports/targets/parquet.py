@@ -68,6 +68,7 @@ def _operations(run: ExportedRun) -> Columns:
     timeline = run.timeline
     lanes, calls = timeline.lanes, timeline.calls
     untimed = np.full(timeline.operations, not timeline.timed)
+    lines = _lines(timeline)
     return {
         "sequence": pa.array(timeline.sequence),
         "lane": pa.array(timeline.lane),
@@ -77,7 +78,7 @@ def _operations(run: ExportedRun) -> Columns:
         "name": _of(timeline.call, [call.name for call in calls]),
         "api": _of(timeline.call, [call.api for call in calls]),
         "file": _of(timeline.call, [call.file for call in calls]),
-        "line": pa.array(_lines(timeline), mask=_lines(timeline) == 0),
+        "line": pa.array(lines, mask=lines == 0),
         "function": _of(timeline.call, [call.function for call in calls]),
         "time_ns": pa.array(timeline.time, mask=untimed),
         "duration_ns": pa.array(timeline.duration, mask=timeline.duration == 0),
@@ -90,8 +91,7 @@ def _memory(run: ExportedRun) -> Columns:
     open_ended = bars.end == NOT_FREED
     ends = np.where(open_ended, 0, bars.end)
     untimed = np.full(len(bars.begin), not timeline.timed)
-    if not timeline.operations:
-        return {name: pa.array([], kind) for name, kind in _MEMORY.items()}
+    lines = _lines(timeline)[bars.begin]
     calls = timeline.calls
     return {
         "allocated": pa.array(timeline.sequence[bars.begin]),
@@ -103,24 +103,8 @@ def _memory(run: ExportedRun) -> Columns:
         "pool": _of(bars.pool, bars.pools),
         "address": pa.array(bars.address),
         "file": _of(timeline.call[bars.begin], [call.file for call in calls]),
-        "line": pa.array(_lines(timeline)[bars.begin], mask=_lines(timeline)[bars.begin] == 0),
+        "line": pa.array(lines, mask=lines == 0),
     }
-
-
-_TEXTS = pa.dictionary(pa.int32(), pa.string())
-_MEMORY = {
-    "allocated": pa.uint64(),
-    "freed": pa.uint64(),
-    "allocated_ns": pa.uint64(),
-    "freed_ns": pa.uint64(),
-    "size": pa.uint64(),
-    "kind": _TEXTS,
-    "pool": _TEXTS,
-    "address": pa.uint64(),
-    "file": _TEXTS,
-    "line": pa.uint32(),
-}
-"""the columns of a table without rows"""
 
 
 def _edges(run: ExportedRun) -> Columns:
