@@ -433,7 +433,8 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case POINTER_LOST: pointer_lost(slot, process, operation); return;
         case HOST_ACCESS: host_access(thread, process, operation); return;
         case ALLOC_ATTRIBUTE:
-        case LAUNCH_ACCESSES: return;  // what was seen of a launch is among its own references
+        case LAUNCH_ACCESSES:  // what was seen of a launch is among its own references
+        case DEVICE_TIME: return;
         case BLOCK_STREAM: block_stream(slot, thread, process, operation); return;
         case HOST_CLOCK: host_clock(thread, process, operation); return;
         case LAUNCH:

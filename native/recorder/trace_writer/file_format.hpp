@@ -8,7 +8,7 @@ namespace streamsan::recorder {
 
 constexpr std::uint32_t byte_order_mark = 0x01020304;
 constexpr std::uint16_t major_version = 1;
-constexpr std::uint16_t minor_version = 5;
+constexpr std::uint16_t minor_version = 6;
 
 // What a reader accepts of one file.
 constexpr std::uint64_t most_metadata = 1u << 20;

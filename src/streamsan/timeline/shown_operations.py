@@ -36,6 +36,7 @@ TOLD_LATER = (
     OperationKind.GRAPH_EDGE,
     OperationKind.LAUNCH_ACCESSES,
     OperationKind.NODE_ACCESSES,
+    OperationKind.DEVICE_TIME,
 )
 """kinds that say more of other operations, and are none of their own"""
 

@@ -10,7 +10,7 @@ MAGIC = b"\x89SST\r\n\x1a\n"
 """Not text, and damaged by any transfer that changes line ends."""
 BYTE_ORDER = 0x01020304
 MAJOR = 1
-MINOR = 5
+MINOR = 6
 
 ALIGNMENT = 64
 MOST_METADATA = 1 << 20

@@ -100,6 +100,8 @@ class OperationKind(IntEnum):
     """an empty command on `stream`, an OpenCL queue: what it waits for, and who waits for it, says detail: MarkerKind"""
     EVENT_CALLBACK = 72
     """a body runs under sync key `address`, when the latest record of event `object` is complete or earlier; nothing waits for the body; detail: CallbackTime"""
+    DEVICE_TIME = 73
+    """the work of the operation of sequence `object` (a LAUNCH, COPY, MEMSET, GRAPH_LAUNCH) ran on the device from `time` on, for `size` ns; several of one operation: parts of it; `address`: how much of the device it can fill, in thousandths, 0: not known; detail: DeviceEngine"""
     CAPTURE_BEGIN = 80
     """`stream` begins to capture as capture `object`: what is issued to it is not executed; detail: CaptureMode"""
     CAPTURE_END = 81
@@ -236,6 +238,19 @@ class SeenAccesses(IntEnum):
     """not all: what the launch's own references name and these do not may have been touched too"""
     LEARNED = 3
     """this launch was not looked at: earlier ones of the same kernel with the same arguments, but for addresses, touched this beside their own references; taken as ALL"""
+
+
+class DeviceEngine(IntEnum):
+    """What of the device did the work. Work of one copy engine is done one after the other. The byte `detail` of a DEVICE_TIME."""
+
+    COMPUTE = 1
+    """the multiprocessors: kernels, graphs, fills, copies within a device"""
+    COPY_IN = 2
+    """a copy engine, from the host to the device"""
+    COPY_OUT = 3
+    """a copy engine, from the device to the host"""
+    COPY_PEER = 4
+    """a copy engine, from device to device"""
 
 
 class ValueOperation(IntEnum):
