@@ -70,7 +70,7 @@ HEADER = packed_header({"platform": "cuda", "origin": "source", "apis": [""]})
 @pytest.mark.parametrize(
     ("at", "new", "expected"),
     [
-        (12, b"\x02\x00", "has format version 2.5; this streamsan reads versions up to 1.x"),
+        (12, b"\x02\x00", "has format version 2.6; this streamsan reads versions up to 1.x"),
         (12, b"\x00\x00", "never published"),
         (16, b"\xff\xff\xff\x7f", "a header of"),
         (20, b"\xff\xff\xff\xff", "bytes of metadata"),
