@@ -56,6 +56,31 @@ bool patch(ReferencePatches& patches, const Numbers<std::uint64_t>& words, const
     return patches.patch(slots, notes);
 }
 
+/// A row of four numbers for each operation.
+using Rows4 = nb::ndarray<std::int64_t, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>;
+
+template <class Row>
+std::span<Row> rows_of(const Rows4& rows) {
+    static_assert(sizeof(Row) == 4 * sizeof(std::int64_t));
+    return {reinterpret_cast<Row*>(rows.data()), rows.shape(0)};
+}
+
+/// The arrays have to live until the engine has had its last slot.
+void retime(Engine& engine, bool predicts, const Numbers<const std::uint64_t>& sequences,
+            const Numbers<const std::uint16_t>& threads, const Rows4& times, const Rows4& own,
+            const Numbers<std::uint8_t>& unbound, const Numbers<const std::uint16_t>& fills,
+            const Numbers<const std::uint8_t>& engines, const Rows4& predicted, std::int64_t inserted_wait) {
+    const std::size_t count = sequences.shape(0);
+    if (std::min({threads.shape(0), times.shape(0), own.shape(0), unbound.shape(0), fills.shape(0), engines.shape(0),
+                  predicted.shape(0)}) < count)
+        throw nb::value_error("a row for each operation");
+    const TimedOperations operations{
+        span_of(sequences), span_of(threads), rows_of<const CallTimes>(times), rows_of<OwnTimes>(own), span_of(unbound),
+        span_of(fills),     span_of(engines), rows_of<CallTimes>(predicted),   inserted_wait};
+    if (predicts) engine.retiming().predict(operations);
+    else engine.retiming().measure(operations);
+}
+
 template <class Enumeration>
 int number(Enumeration value) {
     return static_cast<int>(value);
@@ -164,6 +189,11 @@ NB_MODULE(_engine, module) {
                 return engine.watched().is_before(earlier, asked);
             },
             nb::arg("earlier"), nb::arg("asked"))
+        .def("retime", &retime, nb::arg("predicts"), nb::arg("sequences"), nb::arg("threads"), nb::arg("times"),
+             nb::arg("own"), nb::arg("unbound"), nb::arg("fills"), nb::arg("engines"), nb::arg("predicted"),
+             nb::arg("inserted_wait"), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
+             nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>(),
+             nb::keep_alive<1, 10>())
         .def("finish", &Engine::finish)
         .def("facts", &fact_tuples)
         .def("unmet",

@@ -330,7 +330,9 @@ void Engine::catch_up(Thread& thread, const Process& process) {
 void Engine::step(const Slot& slot) {
     Thread& thread = threads_[slot.thread];
     if (thread.timeline == none) open_thread(slot.thread);
-    if (!recording_ || arrive(slot, thread)) perform(slot, thread);
+    if (retiming_.active()) [[unlikely]]
+        step_in_time(slot, thread);
+    else if (!recording_ || arrive(slot, thread)) perform(slot, thread);
     if (watch_.active()) note_watched(slot, thread);
 }
 

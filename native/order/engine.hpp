@@ -22,6 +22,7 @@
 #include "kept_blocks.hpp"
 #include "out_of_order.hpp"
 #include "pool_blocks.hpp"
+#include "retiming.hpp"
 #include "rows.hpp"
 #include "run_order.hpp"
 #include "state.hpp"
@@ -97,6 +98,8 @@ public:
         watch_.ask(sequences, early);
     }
     [[nodiscard]] const Watch& watched() const { return watch_; }
+    /// Asked before the first slot; see Retiming.
+    [[nodiscard]] Retiming& retiming() { return retiming_; }
 
 private:
     // engine.cpp: reading slots
@@ -107,6 +110,8 @@ private:
     [[gnu::noinline, gnu::cold]] void gather_rows(const Slot& slot, const unsigned char* continuations,
                                                   std::size_t count);
     void step(const Slot& slot);
+    /// The same, for Retiming (retiming.cpp).
+    [[gnu::noinline]] void step_in_time(const Slot& slot, Thread& thread);
     void perform(const Slot& slot, Thread& thread);
     void dispatch(const Slot& slot, Thread& thread, Process& process, Operation& operation);
     void open_thread(std::uint16_t index);
@@ -517,6 +522,7 @@ private:
     Waits waits_;
     KeptBlocks kept_blocks_;
     Watch watch_;
+    Retiming retiming_;
     ValueWords value_words_;
     AllocationRecords<PoolBlock> pool_blocks_;
     Facts facts_;

@@ -39,6 +39,13 @@ constexpr Kinds waits_of_host = {OperationKind::STREAM_SYNCHRONIZE, OperationKin
                                  OperationKind::EVENT_SYNCHRONIZE,  OperationKind::EVENT_QUERY,
                                  OperationKind::EVENT_ELAPSED,      OperationKind::CONTEXT_SYNCHRONIZE};
 
+/// Done by the stream that its slot names, where it names one, not by the host.
+constexpr Kinds runs_on_stream = {
+    OperationKind::LAUNCH,        OperationKind::COPY,        OperationKind::MEMSET,
+    OperationKind::HOST_FUNCTION, OperationKind::PREFETCH,    OperationKind::STREAM_MEMORY_OP,
+    OperationKind::GRAPH_LAUNCH,  OperationKind::ALLOC,       OperationKind::FREE,
+    OperationKind::EVENT_RECORD,  OperationKind::QUEUE_MARKER};
+
 /// Bytes outside of which nothing is touched, where it is not known which in them are.
 struct Bounds {
     std::uint64_t low = 0;

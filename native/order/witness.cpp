@@ -11,14 +11,6 @@ namespace {
 /// Points that are kept; then the older half is forgotten.
 constexpr std::size_t most_points = std::size_t{1} << 20;
 
-/// Whether the operation is done by the stream that its slot names, not by the host.
-bool runs_on_stream(OperationKind kind) {
-    using enum OperationKind;
-    static constexpr Kinds on_stream = {LAUNCH,       COPY,  MEMSET, HOST_FUNCTION, PREFETCH,    STREAM_MEMORY_OP,
-                                        GRAPH_LAUNCH, ALLOC, FREE,   EVENT_RECORD,  QUEUE_MARKER};
-    return on_stream.has(kind);
-}
-
 }  // namespace
 
 void Watch::ask(const std::vector<std::uint64_t>& sequences, const std::vector<std::uint64_t>& early) {
@@ -120,7 +112,8 @@ void Engine::note_watched(const Slot& slot, const Thread& thread) {
     const bool after = host.released && kind != HOST_RELEASE && host.tick < last_tick;
     const bool call = thread.last_call.sequence == slot.sequence;
     point.call = {host.slot, call ? thread.call_tick : after ? host.tick + 1 : host.tick};
-    const std::uint32_t index = failed(slot.status) || !runs_on_stream(kind) ? none : stream_at(slot, thread, process);
+    const std::uint32_t index =
+        failed(slot.status) || !runs_on_stream.has(kind) ? none : stream_at(slot, thread, process);
     const Timeline& own = index == none ? host : timelines_[streams_[index]->timeline];
     if (index != none) point.work = {own.slot, own.tick};
     const Clock* known = &own.clock;
