@@ -11,6 +11,9 @@ namespace {
 /// The clocks of host and device are matched to within this: what is off by less is no sign of another order.
 constexpr Nanoseconds clock_error = 20'000;
 
+/// A launch takes about so long to reach the device: work whose turn came within it may have begun no sooner for that.
+constexpr Nanoseconds launch_reach = 10'000;
+
 constexpr std::uint16_t whole_device = 1000;
 
 constexpr Kinds questions = {OperationKind::STREAM_QUERY, OperationKind::EVENT_QUERY};
@@ -210,7 +213,7 @@ Nanoseconds Retiming::measure_work(DeviceLoad& load, Nanoseconds before, Nanosec
         if (room > times.begun + clock_error) note_unbound(row_, Unbound::capacity);
         else if (room > ready) turn = room;
     }
-    if (times.entered >= turn) {
+    if (times.entered + launch_reach >= turn) {
         own.launch = std::max<Nanoseconds>(0, times.begun - times.entered);
         own.gap = -1;
     } else {

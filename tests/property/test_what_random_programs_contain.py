@@ -15,8 +15,8 @@ NEVER = frozenset({
     # Not of an order that the oracle decides: other rules, other parts of a trace, other platforms.
     "CaptureMode.GLOBAL", "CaptureMode.THREAD_LOCAL", "EdgeClass.OBSERVED", "HandleKind.CONTEXT", "HandleKind.EVENT",
     "HandleKind.GRAPH", "HandleKind.STREAM", "MemoryKind.CL_BUFFER", "MemoryKind.SVM", "OperationKind.FORK",
-    "OperationKind.LAUNCH_ACCESSES", "OperationKind.NODE_ACCESSES", "OperationKind.DEVICE_TIME", "OperationKind.MAIN_END",
-    "OperationKind.MALFORMED_CALL", "OperationKind.NOT_UNDERSTOOD",
+    "OperationKind.LAUNCH_ACCESSES", "OperationKind.NODE_ACCESSES", "OperationKind.DEVICE_TIME",
+    "OperationKind.MAIN_END", "OperationKind.MALFORMED_CALL", "OperationKind.NOT_UNDERSTOOD",
     "OperationKind.POINTER_LOST", "OperationKind.PROCESS_EXIT", "OperationKind.REFERENCES", "OperationKind.ROWS",
     "OperationKind.TEXT", "OperationKind.THREAD_START", "OperationKind.GRAPH_CLONE", "OperationKind.GRAPH_TRIM",
     "FreeClass.POOL_BLOCK", "MemoryKind.POOL_BLOCK", "OperationKind.BLOCK_STREAM",

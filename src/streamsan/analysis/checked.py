@@ -12,6 +12,7 @@ from streamsan.findings.reading_gaps import Unread, real_path
 from streamsan.findings.same_findings import merge
 
 if TYPE_CHECKING:
+    from streamsan.findings.wait_cost import RunCosts
     from streamsan.timeline import Timeline
     from streamsan.trace.source_lines import SourceLines
 
@@ -51,6 +52,8 @@ class Checked:
     """of a program of several sources: all of them"""
     executed: frozenset[Place] = frozenset()
     """of such a program: the places of its operations, for another one may have some of the sources, too"""
+    wait_costs: RunCosts | None = None
+    """what waits cost, where a recording says when the device did its work"""
     timelines: tuple[Timeline, ...] = field(default=(), compare=False)
     """the runs, where a report draws them"""
     seen: FilesSeen = field(default_factory=FilesSeen, compare=False)

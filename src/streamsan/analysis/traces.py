@@ -128,6 +128,12 @@ def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = Non
         from streamsan.evidence.second_pass import prove
 
         checked = replace(checked, findings=tuple(prove(checked.findings, {trace: found}, proofs)))
+    if trace.metadata.get("times") is True:
+        # Loaded late, for the time that it takes: few traces have times of the device.
+        from streamsan.wait_costs.priced_waits import with_costs
+
+        findings, costs = with_costs(trace, checked.findings, found, needed)
+        checked = replace(checked, findings=findings, wait_costs=costs)
     if proofs.drawn:
         from streamsan.analysis.drawn_runs import Run, drawn
 

@@ -10,6 +10,7 @@ from streamsan.findings.finding import Finding, Severity
 from streamsan.findings.reading_gaps import Unread
 from streamsan.findings.same_site import SiteFindings, by_site
 from streamsan.findings.suppressions import Suppression
+from streamsan.findings.wait_cost import RunCosts
 
 if TYPE_CHECKING:
     from streamsan.timeline import Timeline
@@ -45,6 +46,8 @@ class Report:
     problems: tuple[Problem, ...] = ()
     unread: Unread = field(default_factory=Unread)
     """what of the inputs was not read"""
+    run_costs: Sequence[RunCosts] = ()
+    """what waits cost, of each recording that says when the device did its work"""
     timelines: Sequence[Timeline] = ()
     """the runs, where the format draws them"""
     shown_notes: Collection[str] = ()

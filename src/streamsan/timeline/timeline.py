@@ -15,7 +15,7 @@ from streamsan.timeline.memory_bars import MemoryBars, bars_of
 from streamsan.timeline.shown_operations import shown_slots
 from streamsan.timeline.wait_sites import WaitSite, wait_sites
 from streamsan.trace import Trace
-from streamsan.trace.store import Slots
+from streamsan.trace.store import Slots, durations
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +117,6 @@ def _began(trace: Trace, slots: Slots) -> int:
     """Return the first known moment, ns since the Unix epoch; 0 where the trace does not know."""
     known = slots["time"][slots["time"] != 0]
     return trace.clock + int(known.min()) if trace.clock > 0 and len(known) else 0
-
-
-def durations(slots: Slots) -> NDArray[np.uint64]:
-    """Return how long calls took, in ns (`slot_fields.decode_duration` for all at once)."""
-    encoded = slots["duration"].astype(np.uint64)
-    result: NDArray[np.uint64] = (encoded & np.uint64(2047)) << (encoded >> np.uint64(11))
-    return result
 
 
 def _times(slots: Slots) -> NDArray[np.uint64]:

@@ -39,6 +39,13 @@ def owners(slots: Slots) -> NDArray[np.bool_]:
     return result
 
 
+def durations(slots: Slots) -> NDArray[np.uint64]:
+    """Return how long calls took, in ns (`slot_fields.decode_duration` for all at once); 0: not known."""
+    encoded = slots["duration"].astype(np.uint64)
+    result: NDArray[np.uint64] = (encoded & np.uint64(2047)) << (encoded >> np.uint64(11))
+    return result
+
+
 def distinct(values: NDArray[Any]) -> list[int]:
     """Return the numbers of an array, each once, sorted."""
     # Without counts NumPy loads its masked arrays, which takes longer than to check most sources.

@@ -22,6 +22,7 @@ def render(report: Report, stream: IO[str]) -> str:
     """Return the report as one HTML file. Everything that comes from inputs is data in it."""
     arrays = Arrays()
     places = findings_by_place(report.findings)
+    costs = {each.path: each for each in report.run_costs}
     data = {
         "tool": f"streamsan {VERSION}",
         "summary": text.summary(report),
@@ -31,7 +32,7 @@ def render(report: Report, stream: IO[str]) -> str:
         "problems": [f"{each.file}: {each.message}" for each in report.problems if not each.remark],
         "remarks": list(dict.fromkeys(each.message for each in report.problems if each.remark)),
         "findings": findings_data(report),
-        "runs": [run_data(timeline, arrays, places) for timeline in report.timelines],
+        "runs": [run_data(each, arrays, places, costs.get(each.title)) for each in report.timelines],
     }
     plain = text.render(report, io.StringIO())
     return page_text("streamsan report", json_in_script(data), arrays.packed, plain)

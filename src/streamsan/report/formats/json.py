@@ -13,6 +13,7 @@ from streamsan.findings.access import Access, Bytes
 from streamsan.findings.finding import Finding, Fix, Place, Severity
 from streamsan.findings.reading_gaps import Unread
 from streamsan.findings.same_site import by_site
+from streamsan.findings.wait_cost import RunCosts
 from streamsan.report import Report
 from streamsan.vocabulary.version import VERSION as STREAMSAN
 
@@ -32,6 +33,7 @@ def document(report: Report) -> dict[str, Any]:
         "version": VERSION,
         "tool": {"name": "streamsan", "version": STREAMSAN},
         "findings": [_finding(finding, more.get(id(finding), 0)) for finding in report.findings],
+        "run_costs": [_run_costs(costs) for costs in report.run_costs],
         "summary": {
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
@@ -82,6 +84,30 @@ def _finding(finding: Finding, more: int) -> dict[str, Any]:
         "more_at_site": more,
         "ranks": list(finding.ranks),
         "properties": dict(finding.properties),
+    }
+
+
+def _run_costs(costs: RunCosts) -> dict[str, Any]:
+    return {
+        "file": costs.path,
+        "recorded_ns": costs.recorded_ns,
+        "saves_ns": costs.together_ns,
+        "saves_spread_ns": costs.together_spread_ns,
+        "waits": [
+            {
+                "file": cost.location.file,
+                "line": cost.location.line,
+                "column": cost.location.column,
+                "call": cost.call,
+                "count": cost.count,
+                "waited_ns": cost.waited_ns,
+                "saves_ns": cost.saves_ns,
+                "saves_spread_ns": cost.spread_ns,
+                "adds_order": cost.adds_order,
+                "code": cost.code,
+            }
+            for cost in costs.waits
+        ],
     }
 
 

@@ -9,7 +9,9 @@ from typing import IO
 from streamsan.findings.finding import Confidence, Finding, Severity
 from streamsan.findings.fingerprint import shown_path
 from streamsan.findings.same_site import SiteFindings
+from streamsan.findings.wait_cost import SAVES
 from streamsan.report import Report
+from streamsan.report.cost_lines import cost_lines, saving_in_words
 from streamsan.report.excerpt import SourceLines, layout, rows_by_file
 from streamsan.report.printable import printable
 from streamsan.report.styled_line import StyledLine, painted
@@ -40,6 +42,8 @@ def lines(report: Report, width: int | None) -> Iterator[StyledLine]:
     if unused:
         yield StyledLine()
     yield StyledLine.of(summary(report))
+    for costs in report.run_costs:
+        yield from cost_lines(costs)
     for remark in dict.fromkeys(problem.message for problem in report.problems if problem.remark):
         yield StyledLine.of((f"({printable(remark)})", "dim"))
 
@@ -117,6 +121,8 @@ def _finding(site: SiteFindings, sources: SourceLines, width: int | None) -> Ite
         yield from _property(margin, f"fix ({verified})", finding.fix.summary + reason, width)
     elif finding.no_fix:
         yield from _property(margin, "no fix", finding.no_fix, width)
+    if SAVES in finding.properties:
+        yield from _property(margin, "would save", saving_in_words(finding), width)
     if site.more:
         yield StyledLine.of((margin + "= ", "blue"), f"{site.rest} (--format json has each)")
 

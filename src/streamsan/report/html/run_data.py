@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.findings.fingerprint import shown_path
+from streamsan.findings.wait_cost import RunCosts
 from streamsan.report.html.embedding import Arrays
 from streamsan.timeline import Timeline
 from streamsan.timeline.drawn_edges import REASON_WORDS, EdgeReason
@@ -16,7 +17,9 @@ from streamsan.timeline.memory_bars import OVERLAYS
 from streamsan.vocabulary import MemoryKind
 
 
-def run_data(timeline: Timeline, arrays: Arrays, findings_at: Mapping[tuple[str, int], list[int]]) -> dict[str, Any]:
+def run_data(
+    timeline: Timeline, arrays: Arrays, findings_at: Mapping[tuple[str, int], list[int]], costs: RunCosts | None
+) -> dict[str, Any]:
     """Return one run. `findings_at`: by file and line the numbers of the findings that are reported there."""
     memory, edges = timeline.memory, timeline.edges
     failed = np.flatnonzero(timeline.status > 0)
@@ -53,18 +56,37 @@ def run_data(timeline: Timeline, arrays: Arrays, findings_at: Mapping[tuple[str,
             "reason": arrays.add(edges.reason),
             "reasons": [REASON_WORDS[reason] for reason in EdgeReason],
         },
-        "waits": [
-            {
-                "call": site.call,
-                "count": site.count,
-                "first": site.first,
-                "ns": site.nanoseconds,
-                "adds": site.adds_order,
-                "findings": findings_at.get((timeline.calls[site.call].file, timeline.calls[site.call].line), []),
-            }
-            for site in timeline.waits
-        ],
+        "costs": None if costs is None else [costs.recorded_ns, costs.together_ns, costs.together_spread_ns],
+        "waits": list(_waits(timeline, findings_at, costs)),
     }
+
+
+def _waits(
+    timeline: Timeline, findings_at: Mapping[tuple[str, int], list[int]], costs: RunCosts | None
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the table of waits: all waits, and what else costs time."""
+    priced = {(cost.location.file, cost.location.line, cost.call): cost for cost in costs.waits} if costs else {}
+
+    def row(call: int, count: int, first: int, waited: int, adds: bool | None) -> dict[str, Any]:
+        drawn = timeline.calls[call]
+        cost = priced.pop((drawn.file, drawn.line, drawn.name), None)
+        return {
+            "call": call,
+            "count": count,
+            "first": first,
+            "ns": waited,
+            "adds": adds,
+            "saves": None if cost is None else [cost.saves_ns, cost.spread_ns],
+            "findings": findings_at.get((drawn.file, drawn.line), []),
+        }
+
+    for site in timeline.waits:
+        yield row(site.call, site.count, site.first, site.nanoseconds, site.adds_order)
+    for number, call in enumerate(timeline.calls):
+        cost = priced.get((call.file, call.line, call.name))
+        if cost is not None:
+            first = int(np.argmax(timeline.call == number))
+            yield row(number, cost.count, first, cost.waited_ns, cost.adds_order)
 
 
 def _times(timeline: Timeline, arrays: Arrays) -> dict[str, Any]:

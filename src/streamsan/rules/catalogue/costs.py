@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streamsan.findings.time_words import time_in_words
 from streamsan.rules.case import Case
 from streamsan.rules.rule import CostRule, Wording
 from streamsan.vocabulary import FactVariant, RelatedRole, RuleCode
@@ -21,7 +22,7 @@ class BlockingFree(CostRule):
         uses = case.all_of(RelatedRole.USE, RelatedRole.OTHER)
         call = case.call(free)
         waits = f"waits for {case.does(uses[0])}" if uses else "waits for pending work"
-        cost = f", {_time(case.fact.cost_ns)} in all" if case.fact.cost_ns > 0 else ""
+        cost = f", {time_in_words(case.fact.cost_ns)} in all" if case.fact.cost_ns > 0 else ""
         kind = _HOST_FREES.get(case.fact.variant, "")
         return Wording(
             message=f"{call} of {case.memory()} {waits} and all other work of the context{cost}",
@@ -36,11 +37,3 @@ class BlockingFree(CostRule):
             if kind
             else f"{case.phrase('stream_ordered')} in the stream of the last use; or keep the buffer and free it once",
         )
-
-
-def _time(nanoseconds: int) -> str:
-    if nanoseconds >= 1_000_000_000:
-        return f"{nanoseconds / 1e9:.2f} s"
-    if nanoseconds >= 1_000_000:
-        return f"{nanoseconds / 1e6:.2f} ms"
-    return f"{nanoseconds / 1e3:.1f} us"

@@ -78,6 +78,8 @@ export interface Wait {
   first: number;
   ns: number;
   adds: boolean | null;
+  /** ns: by how much the run would have been shorter without it, and how far off that may be */
+  saves: [number, number] | null;
   findings: number[];
 }
 
@@ -108,6 +110,8 @@ export interface RunData {
     overlays: number[];
   };
   edges: { source: Packed; target: Packed; reason: Packed; reasons: string[] };
+  /** ns: how long the run took, what it would have been shorter by without all that can go, how far off that may be */
+  costs: [number, number, number] | null;
   waits: Wait[];
 }
 

@@ -5,19 +5,15 @@ import type { Report, Wait } from "./report.ts";
 import type { Run } from "./run.ts";
 import { duration } from "./words.ts";
 
-/** properties of findings that say what time is won without a wait, in ns, and its spread; shown where a finding has them */
-const SAVES = "saves_ns";
-const SPREAD = "saves_spread_ns";
-
 type Column = "place" | "count" | "ns" | "saves" | "adds";
 
 export function WaitsView({ run, report, goto }: { run: Run; report: Report; goto: (place: Goto) => void }) {
   const waits = run.data.waits;
   const timed = waits.some((wait) => wait.ns > 0);
-  const priced = waits.some((wait) => savesOf(report, wait) !== null);
+  const priced = waits.some((wait) => wait.saves !== null);
   const [by, setBy] = useState<Column>(priced ? "saves" : timed ? "ns" : "count");
   if (!waits.length) return <p class="empty">This run has no waits.</p>;
-  const rows = [...waits].sort((a, b) => compare(run, report, by, a, b));
+  const rows = [...waits].sort((a, b) => compare(run, by, a, b));
   const heads: [Column, string][] = [
     ["place", "Wait"],
     ["count", "Times"],
@@ -30,6 +26,7 @@ export function WaitsView({ run, report, goto }: { run: Run; report: Report; got
       <table class="waits">
         <caption>
           Waits of the program by call site. A wait adds order where at least once something that it waited for was not before the waiter already, by what the documentation promises.
+          {together(run.data.costs)}
         </caption>
         <thead>
           <tr>
@@ -46,7 +43,7 @@ export function WaitsView({ run, report, goto }: { run: Run; report: Report; got
         <tbody>
           {rows.map((wait) => {
             const call = run.data.calls[wait.call];
-            const saves = savesOf(report, wait);
+            const { saves } = wait;
             return (
               <tr key={wait.call}>
                 <th scope="row">
@@ -60,7 +57,7 @@ export function WaitsView({ run, report, goto }: { run: Run; report: Report; got
                 </th>
                 <td class="number">{wait.count.toLocaleString("en")}</td>
                 {timed && <td class="number">{wait.ns ? duration(wait.ns) : "\u2013"}</td>}
-                {priced && <td class="number">{saves ? `${duration(saves.ns)}${saves.spread ? ` \u00b1 ${duration(saves.spread)}` : ""}` : "\u2013"}</td>}
+                {priced && <td class="number">{saves ? withSpread(saves[0], saves[1]) : "\u2013"}</td>}
                 <td>{wait.adds === null ? "not known" : wait.adds ? "yes" : <strong class="no">no</strong>}</td>
                 <td>
                   {wait.findings.map((number) => (
@@ -78,20 +75,25 @@ export function WaitsView({ run, report, goto }: { run: Run; report: Report; got
   );
 }
 
-function savesOf(report: Report, wait: Wait): { ns: number; spread: number } | null {
-  for (const number of wait.findings) {
-    const { properties } = report.findings[number];
-    if (typeof properties[SAVES] === "number") return { ns: properties[SAVES] as number, spread: Number(properties[SPREAD] ?? 0) };
-  }
-  return null;
+function withSpread(ns: number, spread: number): string {
+  const time = ns < 0 ? `\u2212${duration(-ns)}` : duration(ns);
+  return spread ? `${time} \u00b1 ${duration(spread)}` : time;
 }
 
-function compare(run: Run, report: Report, by: Column, a: Wait, b: Wait): number {
+/** What all waits that can go cost together, in a sentence. */
+function together(costs: [number, number, number] | null): string {
+  if (!costs) return "";
+  const [recorded, saves, spread] = costs;
+  const without = saves > 0 ? ` Without all that can go it would have taken ${withSpread(saves, spread)} less.` : "";
+  return ` The run took ${duration(recorded)}.${without}`;
+}
+
+function compare(run: Run, by: Column, a: Wait, b: Wait): number {
   if (by === "place") {
     const [first, second] = [run.data.calls[a.call], run.data.calls[b.call]];
     return first[2].localeCompare(second[2]) || first[3] - second[3];
   }
   if (by === "adds") return Number(a.adds !== false) - Number(b.adds !== false) || b.count - a.count;
-  if (by === "saves") return (savesOf(report, b)?.ns ?? -1) - (savesOf(report, a)?.ns ?? -1) || b.ns - a.ns;
+  if (by === "saves") return (b.saves?.[0] ?? -Infinity) - (a.saves?.[0] ?? -Infinity) || b.ns - a.ns;
   return b[by] - a[by];
 }

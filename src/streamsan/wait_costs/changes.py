@@ -1,0 +1,109 @@
+"""Edits of a recorded run whose time is asked about: what they leave, and which calls become cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from streamsan.evidence.fix.change_steps import FreeOnStream
+from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
+from streamsan.order.consumers import HOST_WAITS
+from streamsan.order.facts import Operation
+from streamsan.order.places import PlaceKey
+from streamsan.rules.case import Case
+from streamsan.trace.store import distinct
+from streamsan.vocabulary import MemoryKind, OperationKind, RelatedRole
+
+WAITS = (*HOST_WAITS, OperationKind.STREAM_WAIT_EVENT)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is done to a trace, so that several can be done together. Rows are those of the trace."""
+
+    removed: frozenset[int] = frozenset()
+    changed: dict[int, dict[str, int]] = field(default_factory=dict)
+    cheap: tuple[int, ...] = ()
+    """calls that take no longer than one that leaves stream-ordered work behind"""
+
+    def beside(self, other: Change) -> Change:
+        """Return both changes in one."""
+        return Change(self.removed | other.removed, {**self.changed, **other.changed}, (*self.cheap, *other.cheap))
+
+    def edits(self, trace: EditableTrace) -> Edits:
+        """Return the change as edits of the trace."""
+        edits = Edits(trace)
+        edits.removed.update(self.removed)
+        edits.changed.update({row: values for row, values in self.changed.items() if row not in self.removed})
+        return edits
+
+
+def waits_by_place(trace: EditableTrace) -> dict[tuple[PlaceKey, int], list[int]]:
+    """Return the rows of the waits at each place of the program, by the place and the API."""
+    slots = trace.slots
+    found: dict[tuple[PlaceKey, int], list[int]] = {}
+    rows = np.flatnonzero(trace.starts & np.isin(slots["kind"], WAITS) & (slots["status"] == 0))
+    places = {site: trace.place(site) for site in distinct(slots["site"][rows])}
+    for row, site, api in zip(rows.tolist(), slots["site"][rows].tolist(), slots["api"][rows].tolist(), strict=True):
+        found.setdefault((places[site], api), []).append(row)
+    return found
+
+
+def without(rows: Sequence[int]) -> Change:
+    """Return the change that takes calls out."""
+    return Change(removed=frozenset(rows))
+
+
+def stream_ordered(trace: EditableTrace, case: Case) -> Change | None:
+    """Return the change of blocking frees, and their allocations, to stream-ordered ones; None where it has no place.
+
+    Each free goes into the stream of its memory's last use.
+    """
+    use, made = case.first(RelatedRole.USE) or case.first(RelatedRole.OTHER), case.allocation
+    edits = Edits(trace)
+    if use is None or made is None or made.kind is not MemoryKind.PLAIN:
+        return None
+    if not FreeOnStream(case.operation, use).apply(edits):
+        return None
+    changed = dict(edits.changed)
+    slots = trace.slots
+    streams: dict[int, list[tuple[int, int]]] = {}
+    for row in sorted(changed):
+        streams.setdefault(int(slots["address"][row]), []).append((row, changed[row]["stream"]))
+    allocations = _at_place(trace, OperationKind.ALLOC, made.site)
+    for row in allocations:
+        later = [stream for free, stream in streams.get(int(slots["address"][row]), ()) if free > row]
+        if not later:
+            return None
+        changed[row] = {"detail": MemoryKind.STREAM_ORDERED, "stream": later[0]}
+    return Change(changed=changed, cheap=tuple(sorted(changed)))
+
+
+def allocated_once(trace: EditableTrace, case: Case) -> Change | None:
+    """Return the change of a loop that allocates and frees to one that keeps the memory; None where it has no place."""
+    made, freed = case.allocation, case.first(RelatedRole.FREE)
+    if made is None or freed is None:
+        return None
+    allocations = _at_place(trace, OperationKind.ALLOC, made.site)
+    frees = trace.instances(freed)
+    addresses = set(trace.slots["address"][[*allocations, *frees]].tolist())
+    # With several addresses it is not known which use would be of which memory.
+    if len(addresses) != 1 or not allocations or not frees:
+        return None
+    return without([*allocations[1:], *frees[:-1]])
+
+
+def calls_of(trace: EditableTrace, operation: Operation) -> list[int]:
+    """Return the rows of all calls at the place of an operation."""
+    return trace.instances(operation)
+
+
+def _at_place(trace: EditableTrace, kind: OperationKind, site: int) -> list[int]:
+    slots = trace.slots
+    rows = np.flatnonzero(trace.starts & (slots["kind"] == kind))
+    place = trace.place(site)
+    same = [each for each in distinct(slots["site"][rows]) if trace.place(each) == place]
+    found: list[int] = rows[np.isin(slots["site"][rows], same)].tolist()
+    return found
