@@ -1,0 +1,39 @@
+"""A prefetcher that waits on the host for each upload, where the stream's wait for its event is enough."""
+
+import sys
+import time
+
+import torch
+
+changed = sys.argv[1:] == ["changed"]
+torch.manual_seed(0)
+weights = torch.randn(4096, 4096, device="cuda")
+batches = [torch.randn(4096, 4096).pin_memory() for _ in range(2)]
+places = [torch.empty(4096, 4096, device="cuda") for _ in range(2)]
+upload = torch.cuda.Stream()
+ready = [torch.cuda.Event() for _ in range(2)]
+used = [torch.cuda.Event() for _ in range(2)]
+
+
+def turn(number: int) -> None:
+    """Upload one batch and use it."""
+    here = number % 2
+    with torch.cuda.stream(upload):
+        upload.wait_event(used[here])
+        places[here].copy_(batches[here], non_blocking=True)
+        ready[here].record()
+    if not changed:
+        ready[here].synchronize()  # asked
+    torch.cuda.current_stream().wait_event(ready[here])
+    torch.mm(places[here], weights)
+    used[here].record()
+
+
+for number in range(4):
+    turn(number)
+torch.cuda.synchronize()
+begun = time.perf_counter()
+for number in range(60):
+    turn(number)
+torch.cuda.synchronize()
+print((time.perf_counter() - begun) * 1e3)
