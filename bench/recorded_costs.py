@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -168,6 +168,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", default="", metavar="WORD", help="only workloads with this in their title")
     parser.add_argument("--rounds", type=int, default=7, help="runs of the storm")
     parser.add_argument("--turns", type=int, default=12, help="turns of each group of processes")
+    parser.add_argument("--groups", type=int, default=0, help="groups of processes of each workload")
+    parser.add_argument("--few-ways", action="store_true", help="plain and recorded alone")
     given = parser.parse_args(arguments)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="streamsan-costs-") as name, ThreadPoolExecutor(32) as beside:
@@ -181,7 +183,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for script in SCRIPTS:
             if given.only in script.title:
                 try:
-                    started.append((script, start(script, folder, given.against)))
+                    chosen = replace(
+                        script,
+                        groups=given.groups or script.groups,
+                        tells_torch_blocks=script.tells_torch_blocks and not given.few_ways,
+                    )
+                    started.append((chosen, start(chosen, folder, given.against)))
                 except FAILURES as failure:
                     print(f"\n{script.title} failed: {failure}", flush=True)
         # All of them: one that is still starting disturbs those that are measured.
