@@ -101,7 +101,14 @@ def run_program(program: Path, folder: Path, delays: str, two_devices: bool) -> 
             environment["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
         try:
             done = subprocess.run(
-                [str(program)], capture_output=True, check=False, timeout=LIMIT, env=environment, cwd=name
+                # All variants have one name: some programs print it.
+                [program.name],
+                executable=str(program),
+                capture_output=True,
+                check=False,
+                timeout=LIMIT,
+                env=environment,
+                cwd=name,
             )
         except subprocess.TimeoutExpired:
             return Outcome(f"no end within {LIMIT:.0f} s")
