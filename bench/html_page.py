@@ -2,6 +2,7 @@
 
     python bench/html_page.py
     python bench/html_page.py --operations 100000 1000000
+    python bench/html_page.py --traces torch-100k.sst torch-1m.sst
 
 Makes traces of so many operations, and a page of each. Prints the CPU seconds of the check without a page and with it,
 the page's megabytes, and, where playwright and a Chromium are, the seconds until a browser shows the whole run, and
@@ -16,11 +17,13 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import engine_trace
 
 from streamsan.cli import main as streamsan
+from streamsan.trace.reader import read
 
 OPERATIONS = (100_000, 1_000_000)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), "")
@@ -60,29 +63,42 @@ def browser_seconds(page_file: Path) -> tuple[float, float] | None:
     return loaded, zoomed
 
 
+def row(trace: Path, first: int, folder: Path) -> int:
+    """Print the row of one trace; return its operations. `first`: those of the first row, 0 in it."""
+    page, text = folder / "page.html", folder / "text.txt"
+    operations = read(str(trace)).operations
+    checked = cpu_seconds("check", "--exit-zero", "--report", str(text), str(trace))
+    paged = cpu_seconds("report", str(trace), "-o", str(page))
+    browser = browser_seconds(page)
+    shown = "       -        -" if browser is None else f"{browser[0]:8.2f} {browser[1] * 1000:8.0f}"
+    size = page.stat().st_size / 1e6
+    ratio = operations / (first or operations)
+    print(f"{operations:12,} {ratio:6.1f} {checked:8.2f} {paged:8.2f} {size:6.1f} {shown}", flush=True)
+    return operations
+
+
 def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--operations", type=int, nargs="+", default=OPERATIONS)
+    parser.add_argument("--traces", type=Path, nargs="+", default=(), help="recordings, in place of made traces")
     arguments = parser.parse_args()
     print(f"{'operations':>12} {'ratio':>6} {'check s':>8} {'page s':>8} {'MB':>6} {'shown s':>8} {'zoom ms':>8}")
-    first = None
+    first = 0
     with tempfile.TemporaryDirectory() as folder:
-        for operations in arguments.operations:
-            trace, page, text = (Path(folder) / f"{operations}{suffix}" for suffix in (".sst", ".html", ".txt"))
-            engine_trace.ALLOCATIONS = min(100_000, operations // 20)
-            engine_trace.write(trace, operations)
-            checked = cpu_seconds("check", "--exit-zero", "--report", str(text), str(trace))
-            paged = cpu_seconds("report", str(trace), "-o", str(page))
-            browser = browser_seconds(page)
+        for trace in arguments.traces or made_traces(arguments.operations, Path(folder)):
+            operations = row(trace, first, Path(folder))
             first = first or operations
-            shown = "       -        -" if browser is None else f"{browser[0]:8.2f} {browser[1] * 1000:8.0f}"
-            size = page.stat().st_size / 1e6
-            print(
-                f"{operations:12,} {operations / first:6.1f} {checked:8.2f} {paged:8.2f} {size:6.1f} {shown}",
-                flush=True,
-            )
     return 0
+
+
+def made_traces(sizes: Sequence[int], folder: Path) -> Iterator[Path]:
+    """Make traces of so many operations, one after the other."""
+    for operations in sizes:
+        trace = folder / f"{operations}.sst"
+        engine_trace.ALLOCATIONS = min(100_000, operations // 20)
+        engine_trace.write(trace, operations)
+        yield trace
 
 
 if __name__ == "__main__":

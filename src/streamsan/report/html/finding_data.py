@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from streamsan.edits.source_text import EditError, SourceText
 from streamsan.findings.finding import Edit, Finding
 from streamsan.findings.fingerprint import shown_path
 from streamsan.findings.scene import Scene
@@ -113,14 +114,13 @@ def _split(text: str) -> list[str]:
 
 
 def _edited(text: str, edits: Iterable[Edit]) -> str | None:
-    """Return a text with its edits; None where one does not lie in it. Columns count characters from 1."""
-    lines = _split(text)
-    for edit in sorted(edits, key=lambda each: (each.line, each.column), reverse=True):
-        if not (1 <= edit.line <= edit.end_line <= len(lines) and edit.column >= 1 and edit.end_column >= 1):
-            return None
-        head, tail = lines[edit.line - 1][: edit.column - 1], lines[edit.end_line - 1][edit.end_column - 1 :]
-        lines[edit.line - 1 : edit.end_line] = _split(head + edit.text + tail)
-    return "\n".join(lines)
+    """Return a text with its edits; None where one does not lie in it."""
+    try:
+        return (
+            SourceText(text.encode("utf-8", "surrogateescape"), text).edited(edits).decode("utf-8", "surrogateescape")
+        )
+    except EditError:
+        return None
 
 
 def findings_by_place(findings: Sequence[Finding]) -> dict[tuple[str, int], list[int]]:
