@@ -42,7 +42,7 @@ class TimedDevice:
     now: int = 1_000_000
     _streams: dict[int, _Stream] = field(default_factory=dict)
     _events: dict[int, int] = field(default_factory=dict)
-    _engines: dict[DeviceEngine, int] = field(default_factory=dict)
+    _copies: list[tuple[int, int, int]] = field(default_factory=list)
     _handles: int = 0x1000
     _address: int = 0x7000_0000
     _done: list[tuple[int, int, int, DeviceEngine, int]] = field(default_factory=list)
@@ -83,7 +83,7 @@ class TimedDevice:
         sequence = self._say(OperationKind.LAUNCH, line, api="cudaLaunchKernel", stream=stream, references=used)
         where = self._streams[stream]
         begin = max(self.now + LAUNCH, where.free + GAP)
-        begin = self._room(begin, takes, fills)
+        begin = self._room(self._busy, begin, takes, fills)
         self._work(where, begin, takes, sequence, DeviceEngine.COMPUTE, fills)
         self._busy.append((begin, begin + takes, fills))
         self.now += CALL
@@ -100,15 +100,16 @@ class TimedDevice:
             detail=WaitClass.NONE,
         )
         where = self._streams[stream]
-        begin = max(self.now + LAUNCH, where.free + GAP, self._engines.get(DeviceEngine.COPY_IN, 0))
+        begin = self._room(self._copies, max(self.now + LAUNCH, where.free + GAP), takes, 1000)
         self._work(where, begin, takes, sequence, DeviceEngine.COPY_IN, 0)
-        self._engines[DeviceEngine.COPY_IN] = begin + takes
+        self._copies.append((begin, begin + takes, 1000))
         self.now += CALL
 
-    def _room(self, begin: int, takes: int, fills: int) -> int:
-        """Return when the multiprocessors have room: work is begun in the order of the calls."""
+    @staticmethod
+    def _room(busy: list[tuple[int, int, int]], begin: int, takes: int, fills: int) -> int:
+        """Return when an engine has room: whoever is ready first, and of those whoever was called first."""
         while True:
-            beside = [each for each in self._busy if each[0] < begin + takes and begin < each[1]]
+            beside = [each for each in busy if each[0] < begin + takes and begin < each[1]]
             if fills + sum(each[2] for each in beside) <= 1000 or not beside:
                 return begin
             begin = min(each[1] for each in beside)
