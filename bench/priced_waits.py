@@ -1,6 +1,6 @@
 """What waits cost, predicted and won: programs with a wait, recorded once, against the same programs without it.
 
-Each program of `bench/wait_costs` runs plainly with its wait and without (`changed`), in turns, and prints how long its
+Each program of `bench/priced_waits` runs plainly with its wait and without (`changed`), in turns, and prints how long its
 loop took. Then it is recorded with `--times`, and the report's price of the line that is marked `asked` is held against
 what was won. Where they differ by more than 10 % the line ends with `off`, and the status is 1. Needs a GPU, nvcc
 and CUPTI's headers, and PyTorch for some; what is not there is said and left out.
@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent / "wait_costs"
+HERE = Path(__file__).resolve().parent / "priced_waits"
 STREAMSAN = [sys.executable, "-m", "streamsan"]
 MARK = "asked"
 TOLERANCE = 0.10
