@@ -1,9 +1,9 @@
 """What waits cost, predicted and won: programs with a wait, recorded once, against the same programs without it.
 
-Each program of `bench/priced_waits` runs plainly with its wait and without (`changed`), in turns, and prints how long its
-loop took. Then it is recorded with `--times`, and the report's price of the line that is marked `asked` is held against
-what was won. Where they differ by more than 10 % the line ends with `off`, and the status is 1. Needs a GPU, nvcc
-and CUPTI's headers, and PyTorch for some; what is not there is said and left out.
+Each program of `bench/priced_waits` runs plainly with its wait and without (`changed`), in turns, and prints how long
+its loop took. Then it is recorded with `--times`, and the report's price of the line that is marked `asked` is held
+against what was won. Where they differ by more than 10 % the line ends with `off`, and the status is 1. Needs a GPU,
+nvcc and CUPTI's headers, and PyTorch for some; what is not there is said and left out.
 """
 
 from __future__ import annotations
