@@ -328,6 +328,8 @@ void Engine::catch_up(Thread& thread, const Process& process) {
 }
 
 void Engine::step(const Slot& slot) {
+    // It orders nothing, and is no operation of its thread: that one is not seen to go on.
+    if (slot.kind == static_cast<std::uint8_t>(OperationKind::DEVICE_TIME)) return;
     Thread& thread = threads_[slot.thread];
     if (thread.timeline == none) open_thread(slot.thread);
     if (retiming_.active()) [[unlikely]]
@@ -435,8 +437,7 @@ void Engine::dispatch(const Slot& slot, Thread& thread, Process& process, Operat
         case POINTER_LOST: pointer_lost(slot, process, operation); return;
         case HOST_ACCESS: host_access(thread, process, operation); return;
         case ALLOC_ATTRIBUTE:
-        case LAUNCH_ACCESSES:  // what was seen of a launch is among its own references
-        case DEVICE_TIME: return;
+        case LAUNCH_ACCESSES: return;  // what was seen of a launch is among its own references
         case BLOCK_STREAM: block_stream(slot, thread, process, operation); return;
         case HOST_CLOCK: host_clock(thread, process, operation); return;
         case LAUNCH:
