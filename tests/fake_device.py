@@ -160,6 +160,11 @@ def compile_fake(output: Path, sources: Sequence[str], *flags: str) -> None:
     _run_compiler(*AT_LENGTH, *_FLAGS, f"-I{NATIVE}", "-o", output, "-x", "c++", "-", "-x", "none", *flags, unit=unit)
 
 
+def compile_cupti(folder: Path, *sources: str) -> None:
+    """Compile the fake CUPTI: without `activity.cpp` it does not tell when work ran."""
+    compile_fake(folder / "libcupti.so.13", sources, "-shared", "-ldl", "-Wl,-soname,libcupti.so.13")
+
+
 def _run_compiler(*arguments: str | Path, unit: str = "") -> None:
     if COMPILER is None:
         raise RuntimeError("these tests need a C++ compiler, as the package itself does")
@@ -188,7 +193,7 @@ def build(folder: Path) -> FakeDevice:
             binaries.mkdir(exist_ok=True)
             with ThreadPoolExecutor(1) as beside:  # it takes as long as all others
                 made = beside.submit(_make_drivers, folder)
-                compile_fake(libraries / "libcupti.so.13", ["cupti.cpp"], "-shared", "-Wl,-soname,libcupti.so.13")
+                compile_cupti(libraries, "cupti.cpp", "activity.cpp")
                 sanitizer = folder / "compute-sanitizer" / "libsanitizer-public.so"
                 sanitizer.parent.mkdir(exist_ok=True)
                 compile_fake(sanitizer, ["sanitizer.cpp"], "-shared", "-ldl")

@@ -27,11 +27,11 @@ from streamsan.trace.rows import Rows
 from streamsan.trace.view import OperationView, iterate
 from streamsan.vocabulary import OperationKind, SlotFlag
 
-FAKE_DRIVER = " ".join(f"recorder/tests/fake/{name}.cpp" for name in ("tool", "model", "driver_*"))
+FAKE_DRIVER = " ".join(f"recorder/tests/fake/{name}.cpp" for name in ("tool", "model", "driver_*", "activity"))
 HOST = " ".join(f"recorder/host/{name}.cpp" for name in ("access_notes", "fault_chain", "host_memory", "protection"))
 SCENARIOS = " ".join(
     f"recorder/tests/recorded/{name}.cpp"
-    for name in ("main", "linked_recorder", "code", "core", "graphs", "shapes", "work")
+    for name in ("main", "linked_recorder", "code", "core", "graphs", "shapes", "times", "work")
 )
 UNITS = (
     f"recorder/cuda/*.cpp {HOST} recorder/accesses/*.cpp",

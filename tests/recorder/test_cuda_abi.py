@@ -40,7 +40,7 @@ def _include_folders() -> list[Path]:
 FOLDERS = _include_folders()
 
 
-@pytest.mark.parametrize("name", ["cuda_abi", "cuda_memory_abi"])
+@pytest.mark.parametrize("name", ["cuda_abi", "cuda_activity_abi", "cuda_memory_abi"])
 @pytest.mark.skipif(not FOLDERS or COMPILER is None, reason="no CUDA headers, or no compiler")
 def test_our_types_are_those_of_the_headers(name: str, tmp_path: Path) -> None:
     assert COMPILER

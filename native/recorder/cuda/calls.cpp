@@ -8,6 +8,7 @@
 
 #include "recorder/cuda/abi.hpp"
 #include "recorder/cuda/api_names.hpp"
+#include "recorder/cuda/device_times.hpp"
 #include "recorder/cuda/host_accesses.hpp"
 #include "recorder/cuda/processes.hpp"
 #include "recorder/cuda/recorder.hpp"
@@ -212,10 +213,12 @@ STREAMSAN_LAUNCH_PATH Slot* write_entered(ThreadState& state, Call& call, Operat
     return slot;
 }
 
-STREAMSAN_LAUNCH_PATH void complete(ThreadState&, Call& call, bool renumber) {
+STREAMSAN_LAUNCH_PATH void complete(ThreadState& state, Call& call, bool renumber) {
     if (call.slot == nullptr) return;
     if (renumber) {
         if (Lane* const lane = recorder()->writer->lane()) call.slot = lane->renumber(call.slot);
+        if (recorder()->times) [[unlikely]]
+            work_renumbered(state, call);
     }
     if (call.slot != nullptr) Lane::complete(call.slot, narrow(call.status), duration_of(call));
 }

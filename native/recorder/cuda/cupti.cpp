@@ -35,13 +35,17 @@ std::string why_not(const Cupti& cupti, abi::CuptiStatus status, std::string_vie
         if (!other.empty()) tool += " (" + std::string(other) + ")";
         return tool + " uses CUPTI in this process already: only one can (a profiler, or compute-sanitizer)";
     }
+    return cupti_refusal(cupti, status);
+}
+
+}  // namespace
+
+std::string cupti_refusal(const Cupti& cupti, abi::CuptiStatus status) {
     if (status == abi::cupti_insufficient_privileges) return "CUPTI says that this user may not use it";
     const char* text = nullptr;
     if (cupti.result_string != nullptr) cupti.result_string(status, &text);
     return "CUPTI refuses: " + std::string(text != nullptr ? text : "error") + " (" + std::to_string(status) + ")";
 }
-
-}  // namespace
 
 std::string subscribe(const Cupti& cupti, abi::CallbackFunction callback) {
     std::array<char, 2 * abi::least_old_name> other{};

@@ -18,6 +18,14 @@ std::string fill(void* library, const std::string& path, Cupti& cupti) {
     look_up(library, "cuptiSubscribe_v2", cupti.subscribe_v2);
     look_up(library, "cuptiEnableCallback", cupti.enable_callback);
     look_up(library, "cuptiGetResultString", cupti.result_string);
+    CuptiActivity& activity = cupti.activity;
+    look_up(library, "cuptiActivityRegisterCallbacks", activity.register_callbacks);
+    look_up(library, "cuptiActivityRegisterTimestampCallback", activity.register_timestamp);
+    look_up(library, "cuptiActivityEnable", activity.enable);
+    look_up(library, "cuptiActivityDisable", activity.disable);
+    look_up(library, "cuptiActivityGetNextRecord", activity.next_record);
+    look_up(library, "cuptiActivityFlushAll", activity.flush_all);
+    look_up(library, "cuptiActivityFlushPeriod", activity.flush_period);
     if (cupti.subscribe == nullptr || cupti.enable_callback == nullptr)
         return path + " is too old: functions are missing";
     return "";

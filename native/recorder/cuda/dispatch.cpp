@@ -6,6 +6,7 @@
 #include "generated/cuda_callbacks.hpp"
 #include "recorder/cuda/contexts.hpp"
 #include "recorder/cuda/device_accesses.hpp"
+#include "recorder/cuda/device_times.hpp"
 #include "recorder/cuda/ended_handles.hpp"
 #include "recorder/cuda/failures.hpp"
 #include "recorder/cuda/handlers.hpp"
@@ -122,6 +123,8 @@ STREAMSAN_LAUNCH_PATH void driver_enter(Row& row, const abi::CallbackData& data,
     if (row.shares && recorder()->poisons) [[unlikely]]
         memory_is_shared(call);
     if (row.registered.handler.enter != nullptr) row.registered.handler.enter(state, call);
+    if (recorder()->times) [[unlikely]]
+        work_entered(state, call);
 }
 
 STREAMSAN_LAUNCH_PATH void driver_exit(const Row& row, const abi::CallbackData& data) {

@@ -11,6 +11,8 @@ namespace streamsan::recorder::cuda {
 // X(name of the member and of the exported function, parameter types)
 #define STREAMSAN_DRIVER_FUNCTIONS(X)                                                                              \
     X(cuDriverGetVersion, (int*))                                                                                  \
+    X(cuDeviceGetCount, (int*))                                                                                    \
+    X(cuDeviceGetAttribute, (int*, std::int32_t, std::int32_t))                                                    \
     X(cuCtxGetCurrent, (abi::Word*))                                                                               \
     X(cuCtxGetDevice, (std::int32_t*))                                                                             \
     X(cuDevicePrimaryCtxGetState, (std::int32_t, std::uint32_t*, std::int32_t*))                                   \

@@ -4,6 +4,7 @@
 
 #include "recorder/cuda/callback_source.hpp"
 #include "recorder/cuda/cupti.hpp"
+#include "recorder/cuda/device_times.hpp"
 #include "recorder/cuda/dispatch.hpp"
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/failures.hpp"
@@ -25,21 +26,29 @@ Settings& settings() {
 }
 
 /// Becomes whom CUPTI tells of calls, or the Sanitizer API. Returns "", or why it is impossible.
-std::string listen() {
+std::string listen(Cupti& cupti) {
     if (!settings().sanitizer.empty()) return subscribe_to_sanitizer(settings().sanitizer);
-    Cupti cupti;
     if (std::string reason = load_cupti(settings().cupti, cupti); !reason.empty()) return reason;
     return subscribe(cupti, dispatch);
+}
+
+/// The recording goes on without times where there are none.
+void begin_times(const Cupti& cupti) {
+    const std::string reason = begin_device_times(cupti);
+    if (reason.empty()) recorder()->writer->add_metadata("\"times\": true");
+    else note_omission("when work ran is not recorded: " + reason);
 }
 
 /// Begins to record. Returns "", or why it is impossible.
 std::string begin() {
     if (settings().output.empty()) return "STREAMSAN_RECORD names no output";
     // The source of callbacks first: where it is missing no file is left behind.
-    if (std::string reason = listen(); !reason.empty()) return reason;
+    Cupti cupti;
+    if (std::string reason = listen(cupti); !reason.empty()) return reason;
     std::string reason;
     if (!start_recorder(settings(), reason)) return reason;
     begin_host_accesses();
+    if (settings().times) begin_times(cupti);
     prepare_dispatch();
     enable_callbacks();
     watch_process();

@@ -10,6 +10,7 @@
 #include "recorder/cuda/api_names.hpp"
 #include "recorder/cuda/callback_source.hpp"
 #include "recorder/cuda/device_accesses.hpp"
+#include "recorder/cuda/device_times.hpp"
 #include "recorder/cuda/device_variables.hpp"
 #include "recorder/cuda/dispatch.hpp"
 #include "recorder/cuda/handlers.hpp"
@@ -98,6 +99,7 @@ void forget_parent(ThreadState& state) {
     loaded_code().after_fork();
     device_variables().after_fork();
     device_accesses_after_fork();
+    device_times_after_fork();
     recorder()->captures.store(0, std::memory_order_relaxed);
 }
 
@@ -122,9 +124,10 @@ void at_exit() noexcept {
     const Phase before = phase.exchange(Phase::after_main, std::memory_order_relaxed);
     try {
         finish_device_accesses();
-        // CUPTI is not called here: another thread may hold its lock inside a call that never returns (a reset, say),
-        // and the program's exit would wait for it. Calls of the hot functions are seen as far as the driver still
-        // answers them.
+        finish_device_times();
+        // CUPTI is not called on this thread: another one may hold its lock inside a call that never returns (a reset,
+        // say), and the program's exit would wait for it. Calls of the hot functions are seen as far as the driver
+        // still answers them.
         if (before == Phase::main) write_event(OperationKind::MAIN_END, 0, 0);
     } catch (...) {
     }

@@ -22,6 +22,7 @@ struct alignas(64) Recorder {
     std::atomic<std::uint32_t> captures{0};  ///< captures under way anywhere in the process
     bool host_accesses = false;              ///< they are recorded; set before the first call
     bool poisons = false;                    ///< what was given back is overwritten; the same
+    bool times = false;                      ///< when work ran is recorded; the same
     std::atomic<bool> ready{false};          ///< cuInit has finished: own driver calls are allowed
     const Driver* driver = nullptr;
     Settings settings;

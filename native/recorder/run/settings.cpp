@@ -42,6 +42,7 @@ void set(Settings& settings, std::string_view key, std::string value) {
     else if (key == "max_bytes") settings.max_bytes = number_or<std::uint64_t>(value, 0);
     else if (key == "host_accesses") settings.host_accesses = value == "1";
     else if (key == "driver_pools") settings.driver_pools = value == "1";
+    else if (key == "times") settings.times = value == "1";
     else if (key == "poison") settings.poison = value == "1";
     else if (key == "adapters") settings.adapters = std::move(value);
     else if (key == "redact") settings.redact = value == "1";

@@ -24,6 +24,7 @@ struct Settings {
     std::uint32_t accesses_first = 0;  ///< of launches of one kind only so many are looked at; 0: all
     std::uint64_t max_bytes = 0;
     bool host_accesses = false;  ///< notice accesses of the host to memory that work uses
+    bool times = false;          ///< say when the device did the work
     bool driver_pools = false;   ///< frameworks are to take the driver's pools
     bool poison = false;         ///< overwrite what was given back, where no right program can notice
     std::string adapters;        ///< Python for frameworks whose pools tell of their blocks only there

@@ -184,8 +184,10 @@ public:
     /// The latest number that was given out, to whomever: a point between operations, at no cost of one.
     [[nodiscard]] std::uint64_t latest_sequence() const;
     /// Nanoseconds since clock_origin (clock.hpp). A clock that was set back between the processes of a run gives 0.
-    [[nodiscard, gnu::always_inline]] std::uint64_t now() const {
-        const std::uint64_t since = Clock::now() - origin_;
+    [[nodiscard, gnu::always_inline]] std::uint64_t now() const { return time_of(Clock::now()); }
+    /// The same of another reading of that clock.
+    [[nodiscard, gnu::always_inline]] std::uint64_t time_of(std::uint64_t reading) const {
+        const std::uint64_t since = reading - origin_;
         return since >> 63 == 0 ? since : 0;
     }
     static std::uint16_t duration(std::uint64_t nanoseconds);  ///< as the format's mini-float

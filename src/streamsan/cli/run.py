@@ -94,6 +94,9 @@ standard output is the patch, and the program's own goes to standard error.
     is_flag=True,
     help="Overwrite memory that was given back, so that a silent race becomes a wrong number.",
 )
+@click.option(
+    "--times", is_flag=True, help="Record when the device did each kernel, copy, fill and graph launch (CUDA)."
+)
 @click.option("--no-sites", is_flag=True, help="Do not record where calls come from: a little faster.")
 @click.option("--no-source", is_flag=True, help="Do not store the source lines that call sites name.")
 @click.option("--no-code", is_flag=True, help="Do not keep the kernels' machine code, which tells what they touch.")
@@ -125,6 +128,7 @@ def run(
     host_accesses: bool,
     pools: str,
     poison: bool,
+    times: bool,
     no_sites: bool,
     no_source: bool,
     no_code: bool,
@@ -142,6 +146,8 @@ def run(
     _require_sense(output, report_file, error_exitcode, no_check)
     if poison and (accesses or accesses_of or accesses_first):
         raise click.UsageError("--poison and --accesses are two runs: each would be seen by the other")
+    if times and (accesses or accesses_of or accesses_first):
+        raise click.UsageError("--times and --accesses are two runs: kernels that are looked at take longer")
     wish = _wish(diff, fix, no_check, reporting)
     try:
         library = required_library()
@@ -178,6 +184,7 @@ def run(
         accesses=seen,
         driver_pools=pools == "driver",
         poison=poison,
+        times=times,
     ) as run_:
         try:
             own = partial(run_.environment, environment)

@@ -55,6 +55,8 @@ class Settings:
     """frameworks take the driver's pools instead of their own"""
     poison: bool = False
     """what was given back is overwritten, where no right program can notice"""
+    times: bool = False
+    """it is recorded when the device did the work"""
     adapters: str = str(Path(__file__).with_name("pool_adapters.py"))
     """what is run in programs of Python, for frameworks whose pools tell of their blocks only there"""
     redact: bool = False
@@ -80,6 +82,7 @@ class Settings:
             "host_accesses": str(int(self.host_accesses)),
             "driver_pools": str(int(self.driver_pools)),
             "poison": str(int(self.poison)),
+            "times": str(int(self.times)),
             "adapters": self.adapters,
             "redact": str(int(self.redact)),
             "code": self.code,

@@ -73,13 +73,15 @@ def recording(
     accesses: Accesses | None = None,
     driver_pools: bool = False,
     poison: bool = False,
+    times: bool = False,
 ) -> Iterator[Recording]:
     """Prepare a recording of a program. Its trace is kept as `output`, or goes with the block where that is "".
 
     `redact`: the arguments of processes and kernels are never written, nor machine code. `code`: the machine code of
     kernels is kept beside the trace. `host_accesses`: memory that work uses is protected, so that the host's accesses
     to it are recorded. `accesses`: what kernels touch is seen on the device. `driver_pools`: frameworks take the
-    driver's pools instead of their own. `poison`: what was given back is overwritten.
+    driver's pools instead of their own. `poison`: what was given back is overwritten. `times`: it is
+    recorded when the device did the work.
     """
     with tempfile.TemporaryDirectory(prefix="streamsan-", ignore_cleanup_errors=True) as folder:
         settings = prepared_settings(
@@ -95,6 +97,7 @@ def recording(
             accesses,
             driver_pools,
             poison,
+            times,
         )
         try:
             # Another tool keeps its place.
@@ -117,6 +120,7 @@ def prepared_settings(
     accesses: Accesses | None = None,
     driver_pools: bool = False,
     poison: bool = False,
+    times: bool = False,
 ) -> Settings:
     """Make in a folder what the processes of a run share, and return what the recorder has to know.
 
@@ -149,6 +153,7 @@ def prepared_settings(
         host_accesses=host_accesses,
         driver_pools=driver_pools,
         poison=poison,
+        times=times,
         redact=redact,
         code="" if left_out else images,
         code_left_out=left_out,

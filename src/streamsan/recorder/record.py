@@ -43,6 +43,7 @@ def record(
     host_accesses: bool = False,
     driver_pools: bool = False,
     poison: bool = False,
+    times: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Recorded:
     """Run a program and record what it asks of its GPU as `output` (F.sst); nothing is rebuilt, nothing is checked.
@@ -53,7 +54,7 @@ def record(
     which a check reads what they touch, in the folder F.code; `host_accesses`: record the host's accesses to memory
     that work uses; `driver_pools`: frameworks take the driver's pools instead of their own, which changes what is used
     again when; `poison`: what was given back is overwritten, so that a use that comes too late computes something else;
-    `environment`: the program's, instead of this process's.
+    `times`: record when the device did the work (CUDA); `environment`: the program's, instead of this process's.
     Signals that this process receives meanwhile are passed on, so that it is to be called on the main thread.
 
     Raises RecordingError where nothing could be recorded from the beginning: a program that is not there, no recorder
@@ -86,6 +87,7 @@ def record(
             None,
             driver_pools,
             poison,
+            times,
         ) as run:
             status = run_program(program, arguments, partial(run.environment, given))
             omissions, files = run.omissions(), run.files()

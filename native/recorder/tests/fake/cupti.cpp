@@ -9,15 +9,22 @@ using namespace fake;
 
 namespace {
 
-Tool* tool() {
+Tool* driver_tool() {
     void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (driver == nullptr) return nullptr;
     const auto find = reinterpret_cast<Tool* (*)()>(dlsym(driver, "fake_tool"));
     return find != nullptr ? find() : nullptr;
 }
 
+}  // namespace
+
+// The subscriber's place is the driver's.
+extern "C" Tool* fake_tool() { return driver_tool(); }
+
+namespace {
+
 abi::CuptiStatus subscribe(abi::Subscriber* subscriber, abi::CallbackFunction callback, void* data) {
-    Tool* place = tool();
+    Tool* place = fake_tool();
     if (place == nullptr) return 15;  // not initialised
     place->callback = callback;
     place->data = data;
@@ -28,14 +35,14 @@ abi::CuptiStatus subscribe(abi::Subscriber* subscriber, abi::CallbackFunction ca
 /// By a tool that lets others subscribe, too.
 bool shared() { return std::getenv("FAKE_CUPTI_SHARED") != nullptr; }
 
-bool taken() { return std::getenv("FAKE_CUPTI_TAKEN") != nullptr || shared() || tool()->callback != nullptr; }
+bool taken() { return std::getenv("FAKE_CUPTI_TAKEN") != nullptr || shared() || fake_tool()->callback != nullptr; }
 
 }  // namespace
 
 extern "C" {
 
 abi::CuptiStatus cuptiSubscribe(abi::Subscriber* subscriber, abi::CallbackFunction callback, void* data) {
-    if (tool() != nullptr && taken()) return abi::cupti_multiple_subscribers;
+    if (fake_tool() != nullptr && taken()) return abi::cupti_multiple_subscribers;
     return subscribe(subscriber, callback, data);
 }
 
@@ -44,7 +51,7 @@ abi::CuptiStatus cuptiSubscribe_v2(abi::Subscriber* subscriber, abi::CallbackFun
     if (parameters == nullptr || parameters->size < sizeof *parameters) return 1;
     abi::SharedSubscriberParameters asked{};
     if (parameters->size >= sizeof asked) std::memcpy(&asked, parameters, sizeof asked);
-    if (tool() != nullptr && taken() && !(shared() && asked.allow_multiple == 1)) {
+    if (fake_tool() != nullptr && taken() && !(shared() && asked.allow_multiple == 1)) {
         const char* name = std::getenv("FAKE_CUPTI_TAKEN");
         if (parameters->old_name != nullptr && parameters->old_name_size != 0) {
             std::strncpy(parameters->old_name, name != nullptr ? name : "first", parameters->old_name_size - 1);

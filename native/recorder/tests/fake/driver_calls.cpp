@@ -1,4 +1,5 @@
 // The driver's functions for contexts, memory, streams, events and launches, each with its callbacks.
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -14,6 +15,8 @@ namespace {
 
 Tool the_tool;
 int initialised_in = 0;  // process id
+std::atomic<std::uint32_t> correlations{0};
+thread_local std::uint32_t work_correlation = 0;
 thread_local Word current = 0;
 abi::LogFunction log_function = nullptr;
 void* log_data = nullptr;
@@ -54,6 +57,7 @@ Status enqueue(Word handle, Node node) {
             return 906;  // the legacy stream would have to wait for a blocking stream that captures
         }
     }
+    node.correlation = work_correlation;
     if (const Word held = model().held_before(handle); held != 0)
         model().stream(held)->waiting.push_back(std::move(node));
     else model().run(node);
@@ -119,6 +123,8 @@ extern "C" {
 
 Tool* fake_tool() { return &the_tool; }
 Word fake_current_context() { return current; }
+std::uint32_t fake_next_correlation() { return ++correlations; }
+std::uint32_t* fake_work_correlation() { return &work_correlation; }
 void fake_set_current_context(Word context) { current = context; }
 bool fake_is_child() { return initialised_in != 0 && initialised_in != getpid(); }
 
@@ -513,7 +519,9 @@ Status cuLaunchKernel(Word function, unsigned grid_x, unsigned grid_y, unsigned 
                 return invalid_value;
             }
             load_at_first_launch(function, kernel->mangled);
-            return enqueue(stream, kernel_node(kernel, arguments));
+            Node node = kernel_node(kernel, arguments);
+            node.launch = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, stream, nullptr, 0};
+            return enqueue(stream, std::move(node));
         },
         function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, arguments, extra);
 }
@@ -524,7 +532,9 @@ Status cuLaunchKernelEx(const abi::LaunchConfig* configuration, Word function, v
         kernel->mangled, 652, "cuLaunchKernelEx",
         [&] {
             load_at_first_launch(function, kernel->mangled);
-            return enqueue(configuration->stream, kernel_node(kernel, arguments));
+            Node node = kernel_node(kernel, arguments);
+            node.launch = *configuration;
+            return enqueue(configuration->stream, std::move(node));
         },
         configuration, function, arguments, extra);
 }

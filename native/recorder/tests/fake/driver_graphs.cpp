@@ -267,7 +267,15 @@ Status cuGraphLaunch(Word executable, Word stream) {
         [&] {
             const auto found = model().executables.find(executable);
             if (found == model().executables.end() || model().stream(stream) == nullptr) return invalid_handle;
-            return launch(found->second);
+            const Status status = launch(found->second);
+            if (status == 0 && fake_tool()->work != nullptr) {
+                const auto& nodes = found->second.nodes;
+                const auto is_kernel = [](const Node& node) { return node.is(abi::NodeType::kernel); };
+                fake_tool()->work({.kind = abi::Activity::graph_trace,
+                                   .correlation = *fake_work_correlation(),
+                                   .kernels = static_cast<std::size_t>(std::ranges::count_if(nodes, is_kernel))});
+            }
+            return status;
         },
         executable, stream);
 }

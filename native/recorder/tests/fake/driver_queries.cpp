@@ -65,6 +65,23 @@ Status cuDeviceGetCount(int* count) {
     return driver_state();
 }
 
+Status cuDeviceGetAttribute(int* value, int attribute, int device) {
+    return driver_call(
+        9, "cuDeviceGetAttribute",
+        [&] {
+            switch (attribute) {
+                case 16: *value = 4; return 0;          // multiprocessors; of one of them:
+                case 39: *value = 2048; return 0;       // threads
+                case 81: *value = 228 << 10; return 0;  // shared memory
+                case 82: *value = 64 << 10; return 0;   // registers
+                case 106: *value = 32; return 0;        // blocks
+                case 111: *value = 1024; return 0;      // shared memory that each block costs
+                default: return invalid_value;
+            }
+        },
+        value, attribute, device);
+}
+
 Status cuDeviceGet(int* device, int ordinal) {
     *device = ordinal;
     return ordinal == 0 ? driver_state() : 101;

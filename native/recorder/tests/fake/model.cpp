@@ -177,7 +177,34 @@ void Model::leave(const std::shared_ptr<Capture>& capture) {
     captures.erase(capture);
 }
 
+void Model::tell(const Node& node) {
+    if (node.correlation == 0 || fake_tool()->work == nullptr) return;
+    const auto is_device = [this](Word address) {
+        auto block = memory.upper_bound(address);
+        if (block == memory.begin() || address >= (--block)->first + block->second.size) return false;
+        return block->second.kind != Kind::pinned && block->second.kind != Kind::registered;
+    };
+    Work work{.kind = abi::Activity::concurrent_kernel, .correlation = node.correlation};
+    if (node.is(abi::NodeType::memcpy)) {
+        const abi::Copy3D& copy = node.given.copy.copy;
+        const bool from_device = is_device(copy.source.device), to_device = is_device(copy.destination.device);
+        work.kind = abi::Activity::memcpy;
+        work.copy = from_device ? to_device ? abi::CopyKind::device_to_device : abi::CopyKind::device_to_host
+                    : to_device ? abi::CopyKind::host_to_device
+                                : abi::CopyKind::host_to_host;
+    } else if (node.is(abi::NodeType::memset)) {
+        work.kind = abi::Activity::memset;
+    } else if (!node.is(abi::NodeType::kernel)) {
+        return;
+    }
+    std::copy(std::begin(node.launch.grid), std::end(node.launch.grid), work.grid);
+    std::copy(std::begin(node.launch.block), std::end(node.launch.block), work.block);
+    work.shared_bytes = node.launch.shared_bytes;
+    fake_tool()->work(work);
+}
+
 void Model::run(const Node& node) {
+    tell(node);
     if (node.is(abi::NodeType::memcpy)) {
         const abi::Copy3D& copy = node.given.copy.copy;
         std::memmove(reinterpret_cast<void*>(device_view(copy.destination.device)),

@@ -42,7 +42,9 @@ struct Node {
     const Kernel* kernel = nullptr;
     std::vector<std::vector<unsigned char>> arguments{};
     std::vector<void*> argument_pointers{};
-    std::vector<Word> bodies{};  ///< of a conditional node
+    std::vector<Word> bodies{};     ///< of a conditional node
+    abi::LaunchConfig launch{};     ///< of a kernel that is launched: its grid and block
+    std::uint32_t correlation = 0;  ///< of the call that issued it; 0: a graph did
 
     [[nodiscard]] bool is(abi::NodeType type) const { return given.type == static_cast<std::int32_t>(type); }
 };
@@ -134,6 +136,9 @@ public:
     bool answers_about_graphs = true;
 
 private:
+    /// What is done, to whoever asked for records of it.
+    void tell(const Node& node);
+
     std::vector<Word> free_handles_;
     Word next_handle_ = 0x5500'0000'1000;
     std::map<std::size_t, std::vector<Word>> free_blocks_;

@@ -97,6 +97,8 @@ Word word(const void* handle) { return reinterpret_cast<Word>(handle); }
 
 // The subscriber's place is the driver's.
 extern "C" Tool* fake_tool() { return internal<Tool*()>("fake_tool")(); }
+extern "C" std::uint32_t fake_next_correlation() { return internal<std::uint32_t()>("fake_next_correlation")(); }
+extern "C" std::uint32_t* fake_work_correlation() { return internal<std::uint32_t*()>("fake_work_correlation")(); }
 extern "C" Word fake_current_context() { return internal<Word()>("fake_current_context")(); }
 
 extern "C" {

@@ -1,12 +1,8 @@
 #include "tool.hpp"
 
-#include <atomic>
-
 namespace fake {
 
 namespace {
-
-std::atomic<std::uint32_t> correlations{0};
 
 bool enabled(abi::Domain domain, std::uint32_t id) {
     const Tool* tool = fake_tool();
@@ -22,8 +18,14 @@ SeenCall::SeenCall(abi::Domain domain, std::uint32_t id, const char* name, const
     call_.symbol =
         symbol != nullptr ? symbol : reinterpret_cast<const char*>(std::uintptr_t{0x11});  // garbage, as measured
     call_.correlation_data = &correlation_data_;
-    call_.correlation = ++correlations;
+    call_.correlation = fake_next_correlation();
+    outermost_ = enabled(domain, id) && *fake_work_correlation() == 0;
+    if (outermost_) *fake_work_correlation() = call_.correlation;
     fire(abi::CallbackSite::enter, nullptr);
+}
+
+SeenCall::~SeenCall() {
+    if (outermost_) *fake_work_correlation() = 0;
 }
 
 void SeenCall::returned(Status status) { fire(abi::CallbackSite::exit, &status); }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "recorder/cuda/abi.hpp"
+#include "recorder/cuda/abi_activity.hpp"
 
 namespace fake {
 
@@ -15,11 +16,23 @@ using abi::Word;
 
 constexpr std::size_t most_ids = 1024;
 
+/// What the device has done.
+struct Work {
+    abi::Activity kind;
+    std::uint32_t correlation;
+    abi::CopyKind copy{};      ///< of a copy
+    std::uint32_t grid[3]{};   ///< these are a kernel's
+    std::uint32_t block[3]{};  //
+    std::uint32_t shared_bytes = 0;
+    std::size_t kernels = 0;  ///< of a graph
+};
+
 /// Who subscribed, and to what. The fake libcupti writes it, libcuda and the runtime read it.
 struct Tool {
     abi::CallbackFunction callback = nullptr;
     void* data = nullptr;
     bool enabled[4][most_ids]{};  ///< by domain and callback id
+    void (*work)(const Work&) = nullptr;
 };
 
 /// A parameter structure: the arguments of a call as C lays out a structure of them.
@@ -44,6 +57,9 @@ private:
 class SeenCall {
 public:
     SeenCall(abi::Domain domain, std::uint32_t id, const char* name, const void* parameters, const char* symbol);
+    ~SeenCall();
+    SeenCall(const SeenCall&) = delete;
+    SeenCall& operator=(const SeenCall&) = delete;
     void returned(Status status);
 
 private:
@@ -53,6 +69,7 @@ private:
     std::uint32_t id_;
     abi::CallbackData call_{};
     std::uint64_t correlation_data_ = 0;
+    bool outermost_ = false;  ///< of the calls that the subscriber is told of
 };
 
 /// A kernel of a graph's launch, as the Sanitizer API tells of it.
@@ -73,5 +90,7 @@ fake::Tool* fake_tool();
 fake::Word fake_current_context();
 void fake_set_current_context(fake::Word context);
 std::size_t fake_graph_kernels(fake::Word executable, fake::GraphKernel* kernels, std::size_t most);
-bool fake_is_child();  ///< the process was forked after the driver had been initialised
+std::uint32_t fake_next_correlation();
+std::uint32_t* fake_work_correlation();  ///< of the thread: what records of work that it issues have
+bool fake_is_child();                    ///< the process was forked after the driver had been initialised
 }
