@@ -17,6 +17,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from recording import Way, WorkloadError, compiled, recorded, value_of
+
 HERE = Path(__file__).resolve().parent / "priced_waits"
 STREAMSAN = [sys.executable, "-m", "streamsan"]
 MARK = "asked"
@@ -30,7 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", default="", help="programs whose name holds this")
     parser.add_argument("--keep", type=Path, help="folder for the recordings")
     given = parser.parse_args(arguments)
-    print(f"{'program':<24} {'with':>10} {'without':>10} {'won':>10} {'predicted':>10} {'+-':>9}   off by", flush=True)
+    _recording_takes()
+    print(
+        f"\n{'program':<24} {'with':>10} {'without':>10} {'won':>10} {'predicted':>10} {'+-':>9}   off by", flush=True
+    )
     off = 0
     with tempfile.TemporaryDirectory() as work:
         folder = given.keep or Path(work)
@@ -44,6 +51,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 said = getattr(error, "stderr", "") or repr(error)
                 print(f"{source.stem:<24} left out: {str(said).strip()[-600:]}", flush=True)
     sys.exit(1 if off else 0)
+
+
+def _recording_takes() -> None:
+    """Print what a recording with times adds to a launch (`RECORDING_TAKES` of wait_costs/measured_run.py)."""
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            program = compiled(Path(work), "storm.cu")
+            recording = Way("--times", recorded(Path(work), "--times"))
+            pairs = [
+                (value_of([program, "50000", "1"], Way("plain")), value_of([program, "50000", "1"], recording))
+                for _ in range(5)
+            ]
+        except (WorkloadError, subprocess.CalledProcessError, OSError) as error:
+            print(f"the storm failed: {error}", flush=True)
+            return
+    plain, told = (statistics.median(values) for values in zip(*pairs, strict=True))
+    print(f"a launch takes {plain:.2f} us, recorded with times {told:.2f} us: {told / plain:.2f}x", flush=True)
 
 
 def _program(source: Path, folder: Path, turns: int) -> bool:
@@ -69,7 +93,7 @@ def _program(source: Path, folder: Path, turns: int) -> bool:
     subprocess.run(run, check=False, capture_output=True, text=True)
     predicted, spread = _price(trace, source)
     won = before - after
-    error = abs(predicted - won) / won if won else 0.0
+    error = abs(predicted - won) / abs(won) if won else 0.0
     is_off = error > TOLERANCE
     mark = "   off" if is_off else ""
     print(

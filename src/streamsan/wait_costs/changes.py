@@ -9,11 +9,11 @@ import numpy as np
 
 from streamsan.evidence.fix.change_steps import FreeOnStream
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
+from streamsan.evidence.fix.steps import USES
 from streamsan.order.consumers import HOST_WAITS
-from streamsan.order.facts import Operation
 from streamsan.order.places import PlaceKey
 from streamsan.rules.case import Case
-from streamsan.trace.store import distinct
+from streamsan.trace.store import ADDRESS_WORD, as_words, distinct
 from streamsan.vocabulary import MemoryKind, OperationKind, RelatedRole
 
 WAITS = (*HOST_WAITS, OperationKind.STREAM_WAIT_EVENT)
@@ -89,15 +89,31 @@ def allocated_once(trace: EditableTrace, case: Case) -> Change | None:
     allocations = _at_place(trace, OperationKind.ALLOC, made.site)
     frees = trace.instances(freed)
     addresses = set(trace.slots["address"][[*allocations, *frees]].tolist())
-    # With several addresses it is not known which use would be of which memory.
-    if len(addresses) != 1 or not allocations or not frees:
+    # With several addresses it is not known which use would be of which memory. On several streams the turns may
+    # overlap: each then needs memory of its own, whatever is known of what its kernels do.
+    if (
+        len(addresses) != 1
+        or not allocations
+        or not frees
+        or len(_using_streams(trace, addresses.pop(), made.size)) > 1
+    ):
         return None
     return without([*allocations[1:], *frees[:-1]])
 
 
-def calls_of(trace: EditableTrace, operation: Operation) -> list[int]:
-    """Return the rows of all calls at the place of an operation."""
-    return trace.instances(operation)
+def _using_streams(trace: EditableTrace, address: int, size: int) -> set[int]:
+    """Return the streams whose work refers to [address, address + size)."""
+    slots = trace.slots
+    owner = np.maximum.accumulate(np.where(trace.starts, np.arange(len(slots)), 0))
+    words = as_words(np.ascontiguousarray(slots))
+    more = slots["kind"] == OperationKind.REFERENCES
+    first = np.where(more, words[:, 0], words[:, ADDRESS_WORD])
+    second = np.where(more, words[:, 2], 0)
+    low, high = np.uint64(address), np.uint64(address + max(1, size))
+    meets = ((first >= low) & (first < high)) | ((second >= low) & (second < high))
+    rows = owner[meets]
+    works = np.isin(slots["kind"][rows], USES)
+    return set(slots["stream"][rows[works]].tolist())
 
 
 def _at_place(trace: EditableTrace, kind: OperationKind, site: int) -> list[int]:
