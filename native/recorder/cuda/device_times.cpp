@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -228,7 +230,7 @@ void DeviceTimes::count_lost() {
     for (const TimedWork& work : std::exchange(waiting_, {})) place(work);
     lost_ += waiting_.size();
     constexpr std::uint64_t few = 16;
-    if (lost_ <= few + written_ / 100) return;
+    if (lost_ <= few + written_ / 100 || recorder()->writer->stopped()) return;
     note_omission("when work ran is not recorded of " + std::to_string(lost_) + " of " +
                   std::to_string(lost_ + written_) + " pieces of work: their calls were not seen");
 }
