@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -260,6 +261,14 @@ def test_findings_are_those_without_times(name: str, fake_device: FakeDevice, tm
 def test_threads_go_on_while_records_are_handed_over(sanitizer: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     path, _ = scenarios(tmp_path_factory, sanitizer, "times").record("threads")
     assert_all_are_timed(path)
+
+
+def test_a_recording_from_python_has_them_too(fake_device: FakeDevice, tmp_path: Path, program: str) -> None:
+    path = tmp_path / "run.sst"
+    script = f"import streamsan; streamsan.record([{program!r}, 'kinds'], {str(path)!r}, times=True)"
+    done = fake_device.alone("-c", script, program=sys.executable)
+    assert done.returncode == 0, done.stderr
+    assert len(times(reader.read(path))) == len(SPANS) + 1
 
 
 def test_times_and_accesses_are_two_runs(fake_device: FakeDevice, tmp_path: Path, program: str) -> None:
