@@ -19,14 +19,16 @@ BEFORE, CALL, LAUNCH, GAP = 0, 1, 2, 3
 """columns of `OwnTimes`: before a call; of itself; from it to the begin of its work; from its turn to its begin"""
 PARTS = (OperationKind.GRAPH_NODE, OperationKind.GRAPH_EDGE)
 """what has no time of its own: it came with the operation before it"""
-DEFAULT_LAUNCH, DEFAULT_GAP, DEFAULT_WAIT = 5_000, 1_000, 3_000
+DEFAULT_LAUNCH, DEFAULT_GAP, DEFAULT_WAIT = 5_000, 1_500, 3_000
 """ns, where a trace shows none: about what an H200 with driver 580 takes"""
 PATIENCE = (25, 50, 75)
 """percentiles: how long a launch and a gap take that were not seen; the middle one is the prediction"""
 
 
-RECORDING_TAKES = 800
-"""ns that a recording with times adds to each call (`bench/priced_waits.py`): they are left out of both runs"""
+WORK = (OperationKind.LAUNCH, OperationKind.COPY, OperationKind.MEMSET, OperationKind.GRAPH_LAUNCH)
+RECORDING_TAKES, OF_WORK = 400, 2_500
+"""ns that a recording with times adds to each call, and to one whose work on the device is timed, on an H200
+(`bench/priced_waits.py`, `bench/recorded_costs.py`): they are left out of both runs"""
 RUNS_DIFFER = 20
 """Two runs of one program differ by about one part in so many."""
 
@@ -69,9 +71,15 @@ class MeasuredRun:
         waits = np.isin(own["kind"], (OperationKind.STREAM_SYNCHRONIZE, OperationKind.CONTEXT_SYNCHRONIZE))
         self._wait = int(np.median(self._own[waits, CALL])) if waits.any() else DEFAULT_WAIT
         self._mismatch = abs(self._predict(slots, (), 0, PATIENCE.index(50)) - self.recorded)
-        calls = own["api"] != 0
-        self._own[calls, BEFORE] = np.maximum(self._own[calls, BEFORE] - RECORDING_TAKES, 0)
+        takes = np.where(np.isin(own["kind"], WORK), OF_WORK, np.where(own["api"] != 0, RECORDING_TAKES, 0))
+        self._leave_out(takes)
         self._unchanged = self._predict(slots, (), 0, PATIENCE.index(50))
+
+    def _leave_out(self, takes: NDArray[np.int64]) -> None:
+        """Leave out what recording added to each call: it is part of what comes before the same thread's next one."""
+        for thread in np.unique(self._threads, return_counts=True)[0]:
+            rows = np.flatnonzero(self._threads == thread)
+            self._own[rows[1:], BEFORE] = np.maximum(self._own[rows[1:], BEFORE] - takes[rows[:-1]], 0)
 
     @property
     def recorded(self) -> int:
