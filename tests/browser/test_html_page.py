@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -175,13 +176,36 @@ def test_a_recording_of_pytorch_is_walked_through(show: Show, pages: Callable[..
     page.wait_for_selector(".selected .what")
 
 
+@pytest.fixture(scope="session")
+def of_pytorch(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """Unpacks a recording of a training run on an H200 (bench/recorder/mlp.py)."""
+
+    def trace(name: str) -> str:
+        path = tmp_path_factory.mktemp("recordings") / f"{name}.sst"
+        path.write_bytes(lzma.decompress((ROOT / "tests" / "traces" / "long" / f"{name}.sst.xz").read_bytes()))
+        return str(path)
+
+    return trace
+
+
 @pytest.mark.parametrize("operations", [100_000, 1_000_000])
 def test_a_long_run_is_zoomed_panned_and_searched(
     show: Show, pages: Callable[..., Path], synthetic: Callable[[int], str], operations: int
 ) -> None:
-    path = pages(synthetic(operations))
+    walk_through(show(pages(synthetic(operations))), operations, "cudaStreamSynchronize")
+
+
+@pytest.mark.parametrize(("name", "operations"), [("torch_100k", 107_527), ("torch_1m", 1_027_327)])
+def test_a_long_run_of_pytorch_is_zoomed_panned_and_searched(
+    show: Show, pages: Callable[..., Path], of_pytorch: Callable[[str], str], name: str, operations: int
+) -> None:
+    path = pages(of_pytorch(name))
     assert path.stat().st_size < 60_000_000
-    page = show(path)
+    walk_through(show(path), operations, "cudaDeviceSynchronize")
+
+
+def walk_through(page: Any, operations: int, wait: str) -> None:
+    """Zoom, pan, find a wait, follow its edge, look at the memory."""
     open_run(page)
     begin, end = shown(page)
     assert begin == 0
@@ -200,15 +224,15 @@ def test_a_long_run_is_zoomed_panned_and_searched(
     page.focus("canvas")
     page.keyboard.press("0")
     assert shown(page) == (begin, end)
-    page.fill("input[aria-label='Find operations']", "cudaStreamSynchronize")
+    page.fill("input[aria-label='Find operations']", wait)
     assert "found" in page.locator(".found").text_content()
     page.click("button[aria-label='Next match']")
-    assert page.locator(".selected strong").first.text_content() == "cudaStreamSynchronize"
+    assert page.locator(".selected strong").first.text_content() == wait
     close = shown(page)
     assert close[1] - close[0] < 1000
     assert page.locator(".selected dd .link").count() >= 1  # the edge from the stream's last operation
     page.click(".selected dd .link")
-    assert page.locator(".selected strong").first.text_content() != "cudaStreamSynchronize"
+    assert page.locator(".selected strong").first.text_content() != wait
     page.click("#tab-Memory")
     page.wait_for_selector(".groups tbody tr")
     settle(page)
