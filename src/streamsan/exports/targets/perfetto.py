@@ -11,8 +11,10 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as proto
 
 from streamsan.exports.exported_run import ExportedRun
 from streamsan.exports.memory_rows import alive, rows_of
+from streamsan.exports.nested_calls import nested_calls
 from streamsan.findings.finding import Finding
-from streamsan.timeline.lanes import LaneKind
+from streamsan.timeline.drawn_edges import REASON_WORDS, EdgeReason
+from streamsan.timeline.lanes import Lane, LaneKind
 from streamsan.timeline.timeline import Timeline
 from streamsan.vocabulary import MemoryKind
 
@@ -20,16 +22,17 @@ PLACE, SUFFIX = "file", ".pftrace"
 
 _TICK = 1000
 """ns that an operation has in a trace without times"""
-_DETAILS = ("operation", "status", "bytes", "address", "kind", "allocated", "message", "place")
+_DETAILS = ("operation", "status", "reason", "bytes", "address", "kind", "allocated", "message", "place")
 """what is said of events, by names that are numbered from 1"""
 _AT_ONCE = 20_000
 """packets that are written together"""
 _EVENT: Any = proto.TrackEvent
 _PACKET: Any = proto.TracePacket
+_DESCRIPTOR: Any = proto.TrackDescriptor
 
 
 def export(runs: Sequence[ExportedRun], place: str) -> None:
-    """Write all runs into one file, each a process of its own, by their clocks where all have one. Raises OSError."""
+    """Write all runs into one file, by their clocks where all have one. Raises OSError."""
     known = [run.timeline.began for run in runs]
     first = min(known, default=0)
     with open(place, "wb") as file:
@@ -47,6 +50,7 @@ class _Writer:
         self._file = file
         self._trace: Any = proto.Trace()
         self.tracks = 0
+        self.processes = 0
 
     def packet(self) -> Any:
         if len(self._trace.packet) >= _AT_ONCE:
@@ -62,6 +66,10 @@ class _Writer:
         self.tracks += 1
         return self.tracks
 
+    def new_process(self) -> int:
+        self.processes += 1
+        return self.processes
+
 
 class _Export:
     """Writes one run as a sequence of packets of its own, for names are numbered in each sequence."""
@@ -72,18 +80,17 @@ class _Export:
         self._number = number
         self._writer = writer
         self._flows = number << 40  # unique in the file
-        self._process = writer.new_track()
         timeline = self._timeline
         if timeline.timed:
             self._begin = timeline.time + np.uint64(later)
-            self._end = self._begin + timeline.duration
+            self._duration = timeline.duration
         else:
             self._begin = np.arange(timeline.operations, dtype=np.uint64) * np.uint64(_TICK)
-            self._end = self._begin + np.uint64(_TICK // 2)
+            self._duration = np.full(timeline.operations, _TICK // 2, np.uint64)
+        self._processes = self._process_tracks()
 
     def write(self) -> None:
-        self._process_track()
-        lanes = [self._lane_track(lane.name, lane.kind) for lane in self._timeline.lanes]
+        lanes = [self._lane_track(lane) for lane in self._timeline.lanes]
         self._names()
         self._operations(lanes)
         self._memory()
@@ -91,22 +98,35 @@ class _Export:
 
     # Tracks
 
-    def _process_track(self) -> None:
-        descriptor = self._writer.packet().track_descriptor
-        descriptor.uuid = self._process
-        descriptor.process.pid = self._number
-        descriptor.process.process_name = self._timeline.title
-        descriptor.description = "; ".join(
-            [f"recorded by streamsan ({self._timeline.origin}, {self._timeline.platform})", *self._timeline.notes]
-        )
+    def _process_tracks(self) -> dict[int, int]:
+        """Write the processes of the run; return the track of each. The first one says what the run is."""
+        timeline = self._timeline
+        ranks = {lane.process: lane.rank for lane in timeline.lanes} or {0: -1}
+        tracks: dict[int, int] = {}
+        for process, rank in sorted(ranks.items()):
+            tracks[process] = self._writer.new_track()
+            descriptor = self._writer.packet().track_descriptor
+            descriptor.uuid = tracks[process]
+            descriptor.process.pid = self._writer.new_process()
+            descriptor.process.process_name = timeline.title
+            if len(ranks) > 1:
+                whose = f"process {process}" if rank < 0 else f"rank {rank}"
+                descriptor.process.process_name = f"{timeline.title}: {whose}"
+            if len(tracks) == 1:
+                what = f"recorded by streamsan ({timeline.origin}, {timeline.platform})"
+                descriptor.description = "; ".join([what, *timeline.notes])
+        return tracks
 
-    def _lane_track(self, name: str, kind: LaneKind) -> int:
-        return self._track(f"{kind.value}: {name}" if kind is LaneKind.GRAPH else name)
+    def _lane_track(self, lane: Lane) -> int:
+        name = f"{lane.kind.value}: {lane.name}" if lane.kind is LaneKind.GRAPH else lane.name
+        return self._track(name, self._processes[lane.process], _DESCRIPTOR.SIBLING_MERGE_BEHAVIOR_NONE)
 
-    def _track(self, name: str, parent: int = 0) -> int:
+    def _track(self, name: str, parent: int, alike: int = _DESCRIPTOR.SIBLING_MERGE_BEHAVIOR_BY_TRACK_NAME) -> int:
+        """Write a track; `alike` says whether those of one parent that have the same name are drawn as one."""
         uuid = self._writer.new_track()
         descriptor = self._writer.packet().track_descriptor
-        descriptor.uuid, descriptor.parent_uuid, descriptor.name = uuid, parent or self._process, name
+        descriptor.uuid, descriptor.parent_uuid, descriptor.name = uuid, parent, name
+        descriptor.sibling_merge_behavior = alike
         return uuid
 
     # Events
@@ -141,36 +161,42 @@ class _Export:
         timeline = self._timeline
         leading, coming = self._flows_of()
         has_line = [call.line > 0 for call in timeline.calls]
-        columns = (timeline.lane, timeline.issuer, timeline.call, self._begin, self._end, timeline.sequence)
-        failed = timeline.status.tolist()
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        for index, (lane, issuer, call, begin, end, sequence) in enumerate(rows):
-            called = self._event(begin, lanes[issuer], _EVENT.TYPE_SLICE_BEGIN)
+        columns = (timeline.lane, timeline.issuer, timeline.call, timeline.sequence, timeline.status)
+        lane_of, issuer_of, call_of, sequence_of, status_of = (column.tolist() for column in columns)
+        for index, begins, moment in nested_calls(timeline.issuer, self._begin, self._duration):
+            lane, issuer, call = lane_of[index], issuer_of[index], call_of[index]
+            if not begins:
+                self._event(moment, lanes[issuer], _EVENT.TYPE_SLICE_END)
+                continue
+            called = self._event(moment, lanes[issuer], _EVENT.TYPE_SLICE_BEGIN)
             told = [called]
             if lane != issuer:
-                told.append(self._event(begin, lanes[lane], _EVENT.TYPE_INSTANT))
+                told.append(self._event(moment, lanes[lane], _EVENT.TYPE_INSTANT))
             for event in told:
                 event.name_iid = call + 1
                 if has_line[call]:
                     event.source_location_iid = call + 1
-                event.debug_annotations.add(name_iid=_detail("operation"), uint_value=sequence)
-            if failed[index] > 0:
-                called.debug_annotations.add(name_iid=_detail("status"), int_value=failed[index])
+                event.debug_annotations.add(name_iid=_detail("operation"), uint_value=sequence_of[index])
+            if status_of[index] > 0:
+                called.debug_annotations.add(name_iid=_detail("status"), int_value=status_of[index])
             stands = told[-1]
-            for flow in leading.get(index, ()):
-                stands.flow_ids.append(self._flows + flow)
-            for flow in coming.get(index, ()):
-                stands.terminating_flow_ids.append(self._flows + flow)
-            self._event(max(end, begin), lanes[issuer], _EVENT.TYPE_SLICE_END)
+            stands.flow_ids.extend(leading.get(index, ()))
+            if index in coming:
+                flows, reasons = coming[index]
+                stands.terminating_flow_ids.extend(flows)
+                stands.debug_annotations.add(name_iid=_detail("reason"), string_value=", ".join(dict.fromkeys(reasons)))
 
-    def _flows_of(self) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-        """Return by operation the numbers of the edges that lead away from it, and to it."""
+    def _flows_of(self) -> tuple[dict[int, list[int]], dict[int, tuple[list[int], list[str]]]]:
+        """Return by operation the edges that lead away from it, and those that lead to it with their reasons."""
         leading: dict[int, list[int]] = {}
-        coming: dict[int, list[int]] = {}
+        coming: dict[int, tuple[list[int], list[str]]] = {}
         edges = self._timeline.edges
-        for number, (source, target) in enumerate(zip(edges.source.tolist(), edges.target.tolist(), strict=True)):
-            leading.setdefault(source, []).append(number)
-            coming.setdefault(target, []).append(number)
+        rows = zip(*(column.tolist() for column in (edges.source, edges.target, edges.reason)), strict=True)
+        for flow, (source, target, reason) in enumerate(rows, self._flows):
+            leading.setdefault(source, []).append(flow)
+            flows, reasons = coming.setdefault(target, ([], []))
+            flows.append(flow)
+            reasons.append(REASON_WORDS[EdgeReason(reason)])
         return leading, coming
 
     # Memory
@@ -180,28 +206,36 @@ class _Export:
         timeline, bars = self._timeline, self._timeline.memory
         if not len(bars.begin):
             return
-        last = int(self._end.max())
+        last = int((self._begin + self._duration).max())
         begin = self._begin[bars.begin]
         end = np.where(bars.end >= 0, self._begin[np.maximum(bars.end, 0)], np.uint64(last))
         end = np.maximum(end, begin)
-        for pool, name in enumerate(bars.pools):
-            own = np.flatnonzero(bars.pool == pool)
-            if not len(own):
-                continue
-            group = self._track(f"memory: {name}")
-            self._counter(f"{name} (bytes)", group, *alive(begin[own], end[own], bars.size[own]))
-            tracks: list[int] = []
-            for index, row in zip(own.tolist(), rows_of(begin[own], end[own]), strict=True):
-                if row == len(tracks):
-                    tracks.append(self._track(f"{name}: allocations", group))
-                call = timeline.calls[int(timeline.call[bars.begin[index]])]
-                event = self._event(int(begin[index]), tracks[row], _EVENT.TYPE_SLICE_BEGIN)
-                event.name = call.memory or f"{int(bars.size[index]):,} bytes"
-                event.debug_annotations.add(name_iid=_detail("bytes"), uint_value=int(bars.size[index]))
-                event.debug_annotations.add(name_iid=_detail("address"), pointer_value=int(bars.address[index]))
-                event.debug_annotations.add(name_iid=_detail("kind"), string_value=_kind(int(bars.kind[index])))
-                event.debug_annotations.add(name_iid=_detail("allocated"), string_value=f"{call.file}:{call.line}")
-                self._event(int(end[index]), tracks[row], _EVENT.TYPE_SLICE_END)
+        process = np.array([lane.process for lane in timeline.lanes])[timeline.issuer[bars.begin]]
+        for whose, parent in self._processes.items():
+            for pool, name in enumerate(bars.pools):
+                own = np.flatnonzero((bars.pool == pool) & (process == whose))
+                if len(own):
+                    self._pool(name, parent, own, begin[own], end[own])
+
+    def _pool(
+        self, name: str, parent: int, bars: NDArray[np.int64], begin: NDArray[np.uint64], end: NDArray[np.uint64]
+    ) -> None:
+        timeline, memory = self._timeline, self._timeline.memory
+        group = self._track(f"memory: {name}", parent)
+        self._counter(f"{name} (bytes)", group, *alive(begin, end, memory.size[bars]))
+        tracks: list[int] = []
+        rows = zip(bars.tolist(), begin.tolist(), end.tolist(), rows_of(begin, end), strict=True)
+        for index, first, last, row in rows:
+            if row == len(tracks):
+                tracks.append(self._track(f"{name}: allocations", group))
+            call = timeline.calls[int(timeline.call[memory.begin[index]])]
+            event = self._event(first, tracks[row], _EVENT.TYPE_SLICE_BEGIN)
+            event.name = call.memory or f"{int(memory.size[index]):,} bytes"
+            event.debug_annotations.add(name_iid=_detail("bytes"), uint_value=int(memory.size[index]))
+            event.debug_annotations.add(name_iid=_detail("address"), pointer_value=int(memory.address[index]))
+            event.debug_annotations.add(name_iid=_detail("kind"), string_value=_kind(int(memory.kind[index])))
+            event.debug_annotations.add(name_iid=_detail("allocated"), string_value=f"{call.file}:{call.line}")
+            self._event(last, tracks[row], _EVENT.TYPE_SLICE_END)
 
     def _counter(self, name: str, parent: int, moments: NDArray[np.uint64], values: NDArray[np.int64]) -> None:
         uuid = self._writer.new_track()
@@ -215,11 +249,16 @@ class _Export:
 
     def _findings(self) -> None:
         """Write each finding where its scene shows it, else at the first operation of its line, else at the begin."""
-        if not self._run.findings or not self._timeline.operations:
+        timeline = self._timeline
+        if not timeline.operations:
             return
-        track = self._track("findings")
+        tracks: dict[int, int] = {}
         for finding in self._run.findings:
-            event = self._event(int(self._begin[_place_of(finding, self._timeline)]), track, _EVENT.TYPE_INSTANT)
+            place = _place_of(finding, timeline)
+            process = timeline.lanes[int(timeline.issuer[place])].process
+            if process not in tracks:
+                tracks[process] = self._track("findings", self._processes[process])
+            event = self._event(int(self._begin[place]), tracks[process], _EVENT.TYPE_INSTANT)
             event.name = f"{finding.code} {finding.severity.value}"
             event.debug_annotations.add(name_iid=_detail("message"), string_value=finding.headline)
             event.debug_annotations.add(
