@@ -17,7 +17,7 @@ pytestmark = pytest.mark.deep
 
 ROOT = Path(__file__).parents[2]
 TRACES = ROOT / "tests" / "traces" / "pools"
-PAGE = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8").partition("## Parquet")[2]
 QUERIES = re.findall(r"^```sql\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 

@@ -1,119 +1,221 @@
-"""The file for Perfetto, read back by Perfetto's own messages: tracks, slices, flows, counters, findings."""
+"""The file for Perfetto, asked of Perfetto's own trace processor: tracks, slices, flows, counters, findings."""
 
 from __future__ import annotations
 
+import re
+import sys
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from trace_processor import TraceProcessor, trace_processor
 
+from forked import streamsan as run_streamsan
+from opencl_runtime import OpenclMachine
+from streamsan.analysis.inputs import analyse_path
 from streamsan.cli.verbs import streamsan
+from streamsan.evidence.proofs import Proofs
+from streamsan.exports.exported_run import ExportedRun, exported_runs
+from streamsan.timeline.drawn_edges import REASON_WORDS, EdgeReason
+from streamsan.timeline.lanes import LaneKind
 
-proto = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
+pytest.importorskip("perfetto")
 pytestmark = pytest.mark.deep
 
-TRACES = Path(__file__).parents[1] / "traces" / "pools"
-BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
+ROOT = Path(__file__).parents[2]
+TRACES = ROOT / "tests" / "traces"
+RANKS = "pools/ss109_nccl_hook_stream.wrong.sst"
+RECORDED = (
+    RANKS,
+    "accesses/ss109_column_tiles_grade.right.plain.sst",  # two streams `s`
+    "pools/ss105_bucket.wrong.sst",  # PyTorch's pool
+    "h200/ss301_captured_step.wrong.sst",  # a graph
+    "h200/ss502_scratch_per_frame.wrong.sst",  # long waits
+)
+QUERIES = re.findall(
+    r"^```sql\n(.*?)^```",
+    (ROOT / "docs" / "exports.md").read_text(encoding="utf-8").partition("## Perfetto")[2].partition("## Parquet")[0],
+    re.MULTILINE | re.DOTALL,
+)
+EVENTS = """select track.name as track, slice.name, ts, dur,
+    extract_arg(slice.arg_set_id, 'debug.operation') as operation,
+    extract_arg(slice.arg_set_id, 'debug.status') as status,
+    extract_arg(slice.arg_set_id, 'source.file_name') as file,
+    extract_arg(slice.arg_set_id, 'source.line_number') as line
+    from slice join process_track track on track.id = slice.track_id"""
 
 
-class Read:
-    """What stands in a file."""
+@dataclass(frozen=True)
+class Exported:
+    """What was exported, and who answers for it."""
 
-    def __init__(self, path: Path) -> None:
-        trace: Any = proto.Trace()
-        trace.ParseFromString(path.read_bytes())
-        self.tracks = {each.track_descriptor.uuid: each.track_descriptor for each in trace.packet if _is_track(each)}
-        self.events = [each for each in trace.packet if each.HasField("track_event")]
-        self.names: dict[tuple[int, int], str] = {}
-        for packet in trace.packet:
-            for name in packet.interned_data.event_names:
-                self.names[packet.trusted_packet_sequence_id, name.iid] = name.name
+    run: ExportedRun
+    perfetto: TraceProcessor
 
-    def name(self, packet: Any) -> str:
-        event = packet.track_event
-        return event.name or self.names[packet.trusted_packet_sequence_id, event.name_iid]
+    def calls(self) -> list[dict[str, Any]]:
+        return [event for event in self.perfetto.query(EVENTS) if event["operation"] is not None]
 
-    def on(self, word: str) -> list[Any]:
-        tracks = {uuid for uuid, track in self.tracks.items() if word in track.name}
-        return [each for each in self.events if each.track_event.track_uuid in tracks]
+    def lane(self, number: int) -> str:
+        lane = self.run.timeline.lanes[number]
+        return f"graph: {lane.name}" if lane.kind is LaneKind.GRAPH else lane.name
 
 
-def _is_track(packet: Any) -> bool:
-    return bool(packet.HasField("track_descriptor"))
-
-
-def exported(tmp_path: Path, *inputs: str) -> Read:
-    place = tmp_path / "out.pftrace"
+def export(place: Path, *inputs: str) -> Path:
     done = CliRunner().invoke(streamsan, ["export", "--to", "perfetto", "-o", str(place), *inputs])
     assert done.exit_code == 0, done.output
-    return Read(place)
+    return place
+
+
+@pytest.fixture(scope="module", params=[*RECORDED, "source", "simulation", "pocl"])
+def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exported]:
+    folder = tmp_path_factory.mktemp("exported")
+    trace = str(folder / "run.sst")
+    if request.param == "source":
+        trace = str(ROOT / "examples" / "pipeline.cu")
+    elif request.param == "simulation":
+        run_streamsan(ROOT, "sim", "-o", trace, "examples/pipeline.py")
+    elif request.param == "pocl":
+        pytest.importorskip("pyopencl")
+        machine: OpenclMachine = request.getfixturevalue("opencl_machine")
+        command = (sys.executable, "examples/pipeline_cl.py")
+        run_streamsan(ROOT, "run", "-o", trace, "--", *command, environment=machine.environment())
+    else:
+        trace = str(TRACES / request.param)
+    (run,) = exported_runs(analyse_path(trace, proofs=Proofs(lambda _: False, fixes=False, drawn=True)))
+    with trace_processor(export(folder / "out.pftrace", trace)) as perfetto:
+        yield Exported(run, perfetto)
 
 
 @pytest.fixture(scope="module")
-def wrong(tmp_path_factory: pytest.TempPathFactory) -> Read:
-    return exported(tmp_path_factory.mktemp("wrong"), str(TRACES / "ss105_bucket.wrong.sst"))
+def two_ranks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TraceProcessor]:
+    place = tmp_path_factory.mktemp("ranks") / "out.pftrace"
+    with trace_processor(export(place, str(TRACES / RANKS))) as perfetto:
+        yield perfetto
 
 
-def test_every_event_is_on_a_track_and_every_track_leads_to_a_process(wrong: Read) -> None:
-    for packet in wrong.events:
-        track = wrong.tracks[packet.track_event.track_uuid]
-        while not track.HasField("process"):
-            track = wrong.tracks[track.parent_uuid]
-        assert "ss105_bucket" in track.process.process_name
+def test_nothing_was_lost_or_misread(exported: Exported) -> None:
+    losses = (
+        "select name, value from stats where value > 0 and (severity in ('error', 'data_loss') or name glob 'flow*')"
+    )
+    assert exported.perfetto.query(losses) == []
+    assert exported.perfetto.query("select id from slice where dur < 0") == []
 
 
-def test_slices_are_closed_in_order_on_each_track(wrong: Read) -> None:
-    depth: Counter[int] = Counter()
-    for packet in sorted(wrong.events, key=lambda each: each.timestamp):
-        event = packet.track_event
-        depth[event.track_uuid] += {BEGIN: 1, END: -1}.get(event.type, 0)
-    assert set(depth.values()) == {0}
+def test_each_operation_stands_on_the_thread_that_asked_and_where_it_runs(exported: Exported) -> None:
+    timeline, expected = exported.run.timeline, Counter[tuple[int, str, str]]()
+    for index, sequence in enumerate(timeline.sequence.tolist()):
+        for lane in {int(timeline.issuer[index]), int(timeline.lane[index])}:
+            expected[sequence, exported.lane(lane), timeline.calls[timeline.call[index]].name] += 1
+    assert Counter((each["operation"], each["track"], each["name"]) for each in exported.calls()) == expected
 
 
-def test_work_stands_on_its_stream_where_the_host_issued_it(wrong: Read) -> None:
-    streams = [packet for packet in wrong.on("stream") if packet.track_event.type == INSTANT]
-    calls = {
-        (each.timestamp, _number(each)): wrong.name(each) for each in wrong.on("host") if each.track_event.type == BEGIN
-    }
-    assert len(streams) > 10
-    for packet in streams:
-        assert calls[packet.timestamp, _number(packet)] == wrong.name(packet)
+def test_lanes_of_one_name_are_tracks_of_their_own(exported: Exported) -> None:
+    timeline = exported.run.timeline
+    used = {*timeline.lane.tolist(), *timeline.issuer.tolist()}
+    tracks = exported.perfetto.query(
+        "select distinct track.id, track.name from slice join process_track track on track.id = slice.track_id"
+    )
+    drawn = Counter(row["name"] for row in tracks if not re.search("allocations$|^findings$", row["name"]))
+    assert drawn == Counter(map(exported.lane, used))
 
 
-def _number(packet: Any) -> int:
-    return next(int(each.uint_value) for each in packet.track_event.debug_annotations if each.uint_value)
+def test_calls_begin_when_they_were_made_and_take_as_long_as_they_took(exported: Exported) -> None:
+    timeline = exported.run.timeline
+    hosts = {exported.lane(number) for number, lane in enumerate(timeline.lanes) if lane.kind is LaneKind.HOST}
+    rows = {each["operation"]: each for each in exported.calls() if each["track"] in hosts}
+    lasting = 0
+    for index, sequence in enumerate(timeline.sequence.tolist()):
+        row, took = rows[sequence], int(timeline.duration[index])
+        if timeline.timed:
+            assert row["ts"] == timeline.time[index]
+            # A duration that was rounded up ends where the next call begins.
+            assert took - took // 1024 - 1 <= row["dur"] <= took
+            lasting += took > 0
+        else:
+            assert (row["ts"], row["dur"]) == (1000 * index, 500)
+    assert (lasting > 0) == timeline.timed
 
 
-def test_each_flow_begins_once_and_ends_once_later(wrong: Read) -> None:
-    begun = {flow: each.timestamp for each in wrong.events for flow in each.track_event.flow_ids}
-    ended = {flow: each.timestamp for each in wrong.events for flow in each.track_event.terminating_flow_ids}
-    assert begun.keys() == ended.keys() != set()
-    assert all(begun[flow] <= ended[flow] for flow in begun)
+def test_calls_say_their_line_and_what_failed(exported: Exported) -> None:
+    timeline, rows = exported.run.timeline, exported.calls()
+    calls = {number: timeline.calls[call] for number, call in zip(timeline.sequence, timeline.call, strict=True)}
+    for row in rows:
+        call = calls[row["operation"]]
+        assert (row["file"], row["line"]) == ((call.file, call.line) if call.line else (None, None))
+    failed = {int(timeline.sequence[index]) for index in range(timeline.operations) if timeline.status[index] > 0}
+    assert {row["operation"] for row in rows if row["status"]} == failed
 
 
-def test_memory_is_a_slice_for_each_allocation_and_a_counter(wrong: Read) -> None:
-    allocations = [each for each in wrong.on("allocations") if each.track_event.type == BEGIN]
-    values = [each.track_event.counter_value for each in wrong.on("(bytes)")]
-    assert allocations
-    assert max(values) > 0
-    assert min(values) >= 0
+def test_flows_are_the_edges_with_their_reasons(exported: Exported) -> None:
+    timeline, edges = exported.run.timeline, exported.run.timeline.edges
+    expected = Counter(
+        (int(timeline.sequence[source]), int(timeline.sequence[target]))
+        for source, target in zip(edges.source, edges.target, strict=True)
+    )
+    flows = exported.perfetto.query(
+        """select extract_arg(a.arg_set_id, 'debug.operation') as source, a.ts <= b.ts as forward,
+        extract_arg(b.arg_set_id, 'debug.operation') as target, extract_arg(b.arg_set_id, 'debug.reason') as reason
+        from flow join slice a on a.id = slice_out join slice b on b.id = slice_in"""
+    )
+    assert Counter((row["source"], row["target"]) for row in flows) == expected
+    assert all(row["forward"] for row in flows)
+    reasons = {REASON_WORDS[EdgeReason(reason)] for reason in edges.reason}
+    assert {word for row in flows for word in row["reason"].split(", ")} == reasons
 
 
-def test_findings_have_their_message_and_place(wrong: Read) -> None:
-    found = wrong.on("findings")
-    assert [wrong.name(each) for each in found if "error" in wrong.name(each)] == ["SS105 error"]
-    said = [note.string_value for each in found for note in each.track_event.debug_annotations]
-    assert any("ss105_bucket.wrong.py:" in words for words in said)
+def test_memory_is_a_slice_for_each_allocation_and_a_counter_of_what_is_alive(exported: Exported) -> None:
+    bars = exported.run.timeline.memory
+    slices = exported.perfetto.query(
+        """select track.name, extract_arg(slice.arg_set_id, 'debug.bytes') as bytes, upid, ts, ts + dur as until,
+        extract_arg(slice.arg_set_id, 'debug.allocated') as place
+        from slice join process_track track on track.id = slice.track_id where track.name glob '*: allocations'"""
+    )
+    pools = [f"{bars.pools[pool]}: allocations" for pool in bars.pool]
+    assert Counter((row["name"], row["bytes"]) for row in slices) == Counter(
+        zip(pools, bars.size.tolist(), strict=True)
+    )
+    counted = exported.perfetto.query(
+        """select replace(track.name, ' (bytes)', ': allocations') as name, upid, ts, value
+        from counter join process_counter_track track on track.id = track_id"""
+    )
+    assert counted
+    for row in counted:
+        alive = [each for each in slices if (each["name"], each["upid"]) == (row["name"], row["upid"])]
+        assert row["value"] == sum(each["bytes"] for each in alive if each["ts"] <= row["ts"] < each["until"])
 
 
-def test_a_right_program_has_no_error(tmp_path: Path) -> None:
-    read = exported(tmp_path, str(TRACES / "ss105_bucket.right.sst"))
-    assert not [each for each in read.on("findings") if "note" not in read.name(each)]
+def test_findings_have_their_message_and_place(exported: Exported) -> None:
+    found = exported.perfetto.query(
+        """select slice.name, extract_arg(slice.arg_set_id, 'debug.message') as message,
+        extract_arg(slice.arg_set_id, 'debug.place') as place
+        from slice join track on track.id = slice.track_id where track.name = 'findings'"""
+    )
+    assert Counter((row["name"], row["message"], row["place"]) for row in found) == Counter(
+        (f"{each.code} {each.severity.value}", each.headline, f"{each.location.file}:{each.location.line}")
+        for each in exported.run.findings
+    )
 
 
-def test_sources_have_no_times_and_several_inputs_are_several_processes(tmp_path: Path) -> None:
-    example = Path(__file__).parents[2] / "examples" / "pipeline.cu"
-    read = exported(tmp_path, str(example), str(TRACES / "ss105_bucket.wrong.sst"))
-    assert len([track for track in read.tracks.values() if track.HasField("process")]) == 2
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_queries_of_the_page_answer(two_ranks: TraceProcessor, query: str) -> None:
+    assert two_ranks.query(query)
+
+
+def test_each_rank_is_a_process(two_ranks: TraceProcessor) -> None:
+    named = [row["name"] for row in two_ranks.query("select name from process where pid > 0 order by pid")]
+    assert [name.rpartition(": ")[2] for name in named] == ["rank 0", "rank 1"]
+    streams = "select upid, count(*) as n from process_track where name = 'default stream' group by upid"
+    assert [row["n"] for row in two_ranks.query(streams)] == [1, 1]
+
+
+def test_several_inputs_are_several_processes(tmp_path: Path) -> None:
+    inputs = [str(ROOT / "examples" / "pipeline.cu"), str(TRACES / RECORDED[2])]
+    with trace_processor(export(tmp_path / "out.pftrace", *inputs)) as perfetto:
+        named = [row["name"] for row in perfetto.query("select name from process where pid > 0 order by pid")]
+        assert named == [f"{inputs[0]}: main, path 1", inputs[1]]
+        each = "select distinct upid from slice join process_track track on track.id = slice.track_id"
+        assert len(perfetto.query(each)) == 2
