@@ -1,6 +1,7 @@
-"""Write what is generated from the one vocabulary and from the platform's tables.
+"""Write what is generated from the one vocabulary, from the platform's tables and from the rules.
 
-`python -m streamsan.generate` rewrites the committed Python half in a checkout; `--check` fails if it is out of date.
+`python -m streamsan.generate` rewrites what is committed in a checkout: the Python half, and the list of the rules'
+pages; `--check` fails if one of them is out of date.
 `--headers FOLDER` writes the C++ half, as the native build does: nothing but the standard library is needed for it.
 """
 
@@ -17,6 +18,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 ROOT = PACKAGE.parent.parent
 VOCABULARY = PACKAGE / "vocabulary" / "vocabulary.toml"
 PYTHON_TARGET = PACKAGE / "vocabulary" / "__init__.py"
+RULES_TARGET = ROOT / "docs" / "rules" / "README.md"
 NOTICE = "Generated from src/streamsan/vocabulary/vocabulary.toml by `python -m streamsan.generate`. Do not edit."
 
 
@@ -86,6 +88,13 @@ def opencl_text() -> str:
     return text(OPENCL.folder / "functions.json", OPENCL.effects)
 
 
+def rules_text() -> str:
+    """Return the list of the rules' pages as text."""
+    from streamsan.generate.rules_page import rules_page_text
+
+    return rules_page_text()
+
+
 # The tables need vocabulary/__init__.py, which may be what is out of date: their modules are imported when asked for.
 HEADERS: dict[str, Callable[[], str]] = {
     "vocabulary.hpp": lambda: header_text(load_vocabulary()),
@@ -94,6 +103,11 @@ HEADERS: dict[str, Callable[[], str]] = {
     "copy_waits.hpp": waits_text,
     "facts.hpp": facts_text,
     "opencl_functions.hpp": opencl_text,
+}
+
+COMMITTED: dict[Path, Callable[[], str]] = {
+    PYTHON_TARGET: lambda: python_text(load_vocabulary()),
+    RULES_TARGET: rules_text,
 }
 
 
@@ -118,14 +132,15 @@ def main(arguments: list[str] | None = None) -> int:
     if not (ROOT / "pyproject.toml").is_file():
         print(f"{ROOT} is no checkout of streamsan: there is nothing to generate", file=sys.stderr)
         return 2
-    text = python_text(load_vocabulary())
-    if PYTHON_TARGET.exists() and PYTHON_TARGET.read_text(encoding="utf-8") == text:
-        return 0
-    if options.check:
-        print(f"{PYTHON_TARGET} is out of date: run python -m streamsan.generate", file=sys.stderr)
-        return 1
-    PYTHON_TARGET.write_text(text, encoding="utf-8")
-    print(f"wrote {PYTHON_TARGET}")
+    for target, make in COMMITTED.items():
+        text = make()
+        if target.exists() and target.read_text(encoding="utf-8") == text:
+            continue
+        if options.check:
+            print(f"{target} is out of date: run python -m streamsan.generate", file=sys.stderr)
+            return 1
+        target.write_text(text, encoding="utf-8")
+        print(f"wrote {target}")
     return 0
 
 
