@@ -5,27 +5,22 @@ So is the one after `<!-- output opencl -->`, of a recording on PoCL.
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from forked import streamsan
 from opencl_runtime import OpenclMachine
+from shown_commands import ROOT, shown_in
 
-ROOT = Path(__file__).resolve().parents[2]
 
-
-def shown(which: str) -> tuple[list[str], list[str]]:
+def shown(words: str) -> tuple[list[str], list[str]]:
     """Return the arguments of a marked command's last part, and the lines that the README shows of it."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    command = re.search(rf"<!-- try{which} -->\n```\n(.*)\n```", readme)
-    output = re.search(rf"<!-- output{which} -->\n```\n(.*?)```", readme, re.DOTALL)
-    assert command is not None
-    assert output is not None
-    return command[1].split("bin/streamsan ")[1].split(), output[1].rstrip().splitlines()
+    blocks = {each.words: each for each in shown_in((ROOT / "README.md").read_text(encoding="utf-8"))}
+    lines = blocks[words].output
+    assert lines is not None
+    return blocks[words].commands.split("bin/streamsan ")[1].split(), lines
 
 
 def test_readme_shows_what_the_first_command_prints() -> None:
@@ -38,7 +33,7 @@ def test_readme_shows_what_the_first_command_prints() -> None:
 @pytest.mark.deep
 def test_readme_shows_what_a_recording_on_pocl_prints(opencl_machine: OpenclMachine) -> None:
     pytest.importorskip("pyopencl")
-    arguments, lines = shown(" opencl")
+    arguments, lines = shown("opencl")
     own = [sys.executable if word == ".venv/bin/python" else word for word in arguments]
     ran = streamsan(ROOT, *own, environment=opencl_machine.environment())
     assert (ran.returncode, ran.stderr.rstrip().splitlines()) == (0, lines)
