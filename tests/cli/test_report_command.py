@@ -24,10 +24,11 @@ def data_of(page: Path) -> dict[str, Any]:
     return result
 
 
-def test_a_source_and_a_trace_become_one_page(tmp_path: Path) -> None:
+def test_a_source_and_a_trace_become_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "out.html"
     assert main(["report", SOURCE, TRACE, "-o", str(page)]) == 0
     data = data_of(page)
+    assert capsys.readouterr().out == f"{page}: {len(data['findings'])} findings\n"
     assert {finding["code"] for finding in data["findings"]} >= {"SS102", "SS105"}
     assert len(data["runs"]) == 2
     titles = {run["title"] for run in data["runs"]}

@@ -103,7 +103,8 @@ def say(edited: Edited, notes: bool, word: str) -> None:
         click.echo(f"streamsan: {hidden} {many} no automatic edit (--notes says why)", err=True)
     if edited.notes:
         many = "note was" if edited.notes == 1 else "notes were"
-        click.echo(f"streamsan: {edited.notes} {many} left alone (with --notes they are edited as well)", err=True)
+        hint = "with --notes they are edited where that is possible"
+        click.echo(f"streamsan: {edited.notes} {many} left alone ({hint})", err=True)
 
 
 def _say(finding: Finding, text: str) -> None:

@@ -16,6 +16,7 @@ from streamsan.cli.checking import available_cores, check_all
 from streamsan.cli.program import require_place
 from streamsan.cli.report_options import ReportOptions, deliver, report_options, say_problems
 from streamsan.report import Problem
+from streamsan.report.printable import printable
 
 EPILOG = """\b
 Examples:
@@ -80,4 +81,6 @@ def report(
     say_problems(made)
     if not results or not deliver(made, reporting, output):
         return 2
+    count = len(made.findings)
+    click.echo(f"{printable(output)}: {count:,} {'finding' if count == 1 else 'findings'}")
     return 2 if unreadable else 0
