@@ -164,8 +164,9 @@ class Case:
         return None
 
     def all_of(self, *roles: RelatedRole) -> list[Operation]:
-        """Return the related operations that have one of these roles."""
-        return [operation for role, operation in self.fact.related if role in roles]
+        """Return the related operations that have one of these roles; once what is there by its read and its write."""
+        found = {operation.sequence: operation for role, operation in reversed(self.fact.related) if role in roles}
+        return list(reversed(found.values()))
 
     def ranks(self) -> tuple[int, ...]:
         """Return the ranks of the processes that take part, where the job has several; usually one."""
