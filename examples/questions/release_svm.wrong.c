@@ -1,11 +1,14 @@
-// Shared memory is released in another queue than the one that uses it. Sleeping is no order: it only helps most of the time.
+// Shared memory is released in another queue than the one that uses it, and nothing orders the two queues.
 #include <CL/cl.h>
-#include <unistd.h>
 
-static const char* text = "kernel void scale(global float* values) { values[get_global_id(0)] *= 2.0f; }";
+static const char* text =
+    "kernel void twice(global const float* values, global float* results) {\n"
+    "    size_t i = get_global_id(0);\n"
+    "    results[i] = 2.0f * values[i];\n"
+    "}\n";
 
 int main(void) {
-    size_t count = 1 << 16;
+    size_t count = 1 << 10;
     cl_platform_id platform;
     cl_device_id device;
     clGetPlatformIDs(1, &platform, NULL);
@@ -15,18 +18,19 @@ int main(void) {
     cl_command_queue cleanup = clCreateCommandQueueWithProperties(context, device, NULL, NULL);
     cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
     clBuildProgram(program, 1, &device, NULL, NULL, NULL);
-    cl_kernel scale = clCreateKernel(program, "scale", NULL);
+    cl_kernel twice = clCreateKernel(program, "twice", NULL);
 
     void* values = clSVMAlloc(context, CL_MEM_READ_WRITE, count * sizeof(cl_float), 0);
-    clSetKernelArgSVMPointer(scale, 0, values);
-    clEnqueueNDRangeKernel(compute, scale, 1, NULL, &count, NULL, 0, NULL, NULL);
-    clFlush(compute);
-    usleep(200 * 1000);
+    cl_mem results = clCreateBuffer(context, CL_MEM_READ_WRITE, count * sizeof(cl_float), NULL, NULL);
+    clSetKernelArgSVMPointer(twice, 0, values);
+    clSetKernelArg(twice, 1, sizeof(results), &results);
+    clEnqueueNDRangeKernel(compute, twice, 1, NULL, &count, NULL, 0, NULL, NULL);
     clEnqueueSVMFree(cleanup, 1, &values, NULL, NULL, 0, NULL, NULL);
 
     clFinish(compute);
     clFinish(cleanup);
-    clReleaseKernel(scale);
+    clReleaseMemObject(results);
+    clReleaseKernel(twice);
     clReleaseProgram(program);
     clReleaseCommandQueue(cleanup);
     clReleaseCommandQueue(compute);

@@ -61,7 +61,8 @@ def test_no_block_of_a_guide_is_left_out(guide: Path) -> None:
     ]
 
 
-def test_each_right_example_is_the_twin_of_a_wrong_one_that_a_guide_shows() -> None:
+def test_each_program_is_in_a_guide_and_each_wrong_one_has_a_right_twin() -> None:
     named = "".join(each.commands for guide in GUIDES for each in shown(guide))
-    for example in sorted((ROOT / "examples" / "questions").iterdir()):
-        assert example.name in named
+    programs = {path.name for path in (ROOT / "examples" / "questions").iterdir()}
+    assert {name for name in programs if name not in named} == set()
+    assert {name.replace(".wrong.", ".right.") for name in programs if ".wrong." in name} <= programs
