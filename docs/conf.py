@@ -23,8 +23,8 @@ CONTENTS = {
     ],
     "Use": [
         *("docs/command-line", "docs/in-your-tools", "docs/recording", "docs/opencl", "docs/simulated-device"),
-        *("docs/simulated-device-examples", "docs/pytest", "docs/fixes", "docs/witness", "docs/html-report"),
-        "docs/exports",
+        *("docs/simulated-device-examples", "docs/pytest", "docs/fixes", "docs/witness", "docs/wait-costs"),
+        *("docs/html-report", "docs/exports"),
     ],
     "Rules": ["docs/rules/README", *RULES],
     "How right it is": [
