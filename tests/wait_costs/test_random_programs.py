@@ -10,12 +10,12 @@ from streamsan.analysis.traces import check_trace
 from wait_costs.timed_device import TimedDevice
 
 STREAMS = 3
+# All kernels have room at once, and all copies are of one stream: where work waits for room a microsecond may decide
+# who goes first, and no prediction knows.
 STEPS = st.lists(
     st.one_of(
-        st.tuples(
-            st.just("launch"), st.integers(0, STREAMS - 1), st.integers(20, 400), st.sampled_from([1, 400, 1000])
-        ),
-        st.tuples(st.just("copy"), st.integers(0, STREAMS - 1), st.integers(50, 200), st.just(0)),
+        st.tuples(st.just("launch"), st.integers(0, STREAMS - 1), st.integers(20, 400), st.sampled_from([1, 300])),
+        st.tuples(st.just("copy"), st.just(0), st.integers(50, 200), st.just(0)),
         st.tuples(st.just("event"), st.integers(0, STREAMS - 1), st.integers(0, STREAMS - 1), st.just(0)),
         st.tuples(st.just("wait"), st.integers(0, STREAMS - 1), st.just(0), st.just(0)),
         st.tuples(st.just("all"), st.just(0), st.just(0), st.just(0)),
@@ -28,9 +28,9 @@ Step = tuple[str, int, int, int]
 WAITS = ("event", "wait", "all")
 
 
-def run(steps: list[Step], left_out: int = -1) -> TimedDevice:
+def run(steps: list[Step], left_out: int = -1, recorded: bool = False) -> TimedDevice:
     """Run the steps, each on a line of its own, without the wait of one of them."""
-    device = TimedDevice()
+    device = TimedDevice(recorded=recorded)
     streams = [device.stream() for _ in range(STREAMS)]
     memory = [device.allocate(2) for _ in range(STREAMS)]
     for number, (what, stream, value, fills) in enumerate(steps):
@@ -56,10 +56,11 @@ def run(steps: list[Step], left_out: int = -1) -> TimedDevice:
 @settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_each_wait_costs_what_the_program_without_it_wins(steps: list[Step]) -> None:
-    trace, took = run(steps).finish()
+    trace, recorded = run(steps, recorded=True).finish()
+    took = run(steps).finish()[1]
     costs = check_trace(trace, "run.sst").wait_costs
     assert costs is not None
-    assert costs.recorded_ns == pytest.approx(took, abs=1000)
+    assert costs.recorded_ns == pytest.approx(recorded, rel=0.002)
     prices = {cost.location.line: cost.saves_ns for cost in costs.waits}
     for number, (what, *_) in enumerate(steps):
         line = number + (1010 if what == "event" else 10)

@@ -21,6 +21,7 @@ from streamsan.vocabulary import (
     StreamKind,
     WaitClass,
 )
+from streamsan.wait_costs.measured_run import OF_WORK, RECORDING_TAKES
 
 CALL, LAUNCH, GAP, WAKE = 2_000, 6_000, 1_000, 4_000
 """ns: a call; from a launch to the begin; between two kernels of a stream; from the end of work to who waits"""
@@ -34,7 +35,9 @@ class _Stream:
 
 @dataclass
 class TimedDevice:
-    """A program of one host thread."""
+    """A program of one host thread. One that is recorded takes longer in each call."""
+
+    recorded: bool = True
 
     trace: TraceBuilder = field(
         default_factory=lambda: TraceBuilder("run.sst", origin="recording", metadata={"times": True})
@@ -57,6 +60,9 @@ class TimedDevice:
         site = self.trace.site(Site("program.cu", line, 1)) if line else 0
         return self.trace.append(kind, thread=self.thread, site=site, time=self.now, **values)  # type: ignore[arg-type]
 
+    def _returns(self, recording: int = RECORDING_TAKES, takes: int = CALL) -> None:
+        self.now += takes + (recording if self.recorded else 0)
+
     def works(self, nanoseconds: int) -> None:
         """Let the host do something else."""
         self.now += nanoseconds
@@ -74,7 +80,7 @@ class TimedDevice:
         self._address += size
         memory = [Reference(self._address, size)]
         self._say(OperationKind.ALLOC, line, api="cudaMalloc", detail=kind, stream=stream, references=memory)
-        self.now += CALL
+        self._returns()
         return self._address
 
     def launch(self, line: int, stream: int, memory: int, takes: int, fills: int = 1) -> None:
@@ -86,7 +92,7 @@ class TimedDevice:
         begin = self._room(self._busy, begin, takes, fills)
         self._work(where, begin, takes, sequence, DeviceEngine.COMPUTE, fills)
         self._busy.append((begin, begin + takes, fills))
-        self.now += CALL
+        self._returns(OF_WORK)
 
     def copy_in(self, line: int, stream: int, memory: int, takes: int) -> None:
         """Copy pinned memory to the device."""
@@ -103,7 +109,7 @@ class TimedDevice:
         begin = self._room(self._copies, max(self.now + LAUNCH, where.free + GAP), takes, 1000)
         self._work(where, begin, takes, sequence, DeviceEngine.COPY_IN, 0)
         self._copies.append((begin, begin + takes, 1000))
-        self.now += CALL
+        self._returns(OF_WORK)
 
     @staticmethod
     def _room(busy: list[tuple[int, int, int]], begin: int, takes: int, fills: int) -> int:
@@ -124,7 +130,7 @@ class TimedDevice:
         self._say(OperationKind.EVENT_CREATE, line, object=self._handles)
         self._say(OperationKind.EVENT_RECORD, line, api="cudaEventRecord", stream=stream, object=self._handles)
         self._events[self._handles] = self._streams[stream].free
-        self.now += CALL
+        self._returns()
         return self._handles
 
     def stream_waits(self, line: int, stream: int, event: int) -> None:
@@ -132,7 +138,7 @@ class TimedDevice:
         self._say(OperationKind.STREAM_WAIT_EVENT, line, api="cudaStreamWaitEvent", stream=stream, object=event)
         where = self._streams[stream]
         where.free = max(where.free, self._events[event])
-        self.now += CALL
+        self._returns()
 
     def waits(self, line: int, stream: int) -> None:
         """Let the host wait for a stream."""
@@ -152,12 +158,13 @@ class TimedDevice:
             self._say(OperationKind.STREAM_QUERY, line, api="cudaStreamQuery", stream=stream, status=600)
             self.now += every
         self._say(OperationKind.STREAM_QUERY, line, api="cudaStreamQuery", stream=stream)
-        self.now += CALL
+        self._returns()
 
     def _waits(self, kind: OperationKind, line: int, until: int, **values: object) -> None:
         end = max(self.now, until) + WAKE
         self._say(kind, line, api=kind.name, duration=end - self.now, **values)
         self.now = end
+        self._returns(takes=0)
 
     def free(self, line: int, memory: int, stream: int = 0) -> None:
         """Free memory: without a stream the host waits for all work."""
@@ -166,13 +173,14 @@ class TimedDevice:
             self._say(
                 OperationKind.FREE, line, api="cudaFreeAsync", detail=FreeClass.ASYNC, stream=stream, references=gone
             )
-            self.now += CALL
+            self._returns()
             return
         end = max(self.now, *(each.free for each in self._streams.values())) + WAKE
         self._say(
             OperationKind.FREE, line, api="cudaFree", detail=FreeClass.DEVICE, references=gone, duration=end - self.now
         )
         self.now = end
+        self._returns(takes=0)
 
     def finish(self) -> tuple[Trace, int]:
         """End the program; return its recording, and how long it took."""

@@ -41,21 +41,26 @@ TOLD_LATER = (
 """kinds that say more of other operations, and are none of their own"""
 
 
-def shown_slots(trace: Trace) -> tuple[Slots, int]:
-    """Return the slots that are drawn, in the order of their issue, and how many are left out behind them.
+def shown_slots(trace: Trace) -> tuple[Slots, int, Slots]:
+    """Return the slots that are drawn, how many are left out behind them, and all DEVICE_TIMEs.
 
-    Raises TraceError where a slot of a file is damaged.
+    The drawn ones are in the order of their issue. Raises TraceError where a slot of a file is damaged.
     """
     parts: list[Slots] = []
+    times: list[Slots] = []
     kept = left_out = 0
     for chunk in trace.chunks():
+        told = chunk["kind"] == OperationKind.DEVICE_TIME
+        if told.any():
+            times.append(chunk[told])
         shown = chunk[owners(chunk) & ~np.isin(chunk["kind"], TOLD_LATER)]
         room = MOST - kept
         left_out += max(0, len(shown) - room)
         if room > 0 and len(shown):
             parts.append(shown[:room])
             kept += len(parts[-1])
-    return (joined(parts) if parts else np.zeros(0, SLOT)), left_out
+    none = np.zeros(0, SLOT)
+    return (joined(parts) if parts else none), left_out, (joined(times) if times else none)
 
 
 def on_stream(slots: Slots) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.timeline.calls_drawn import Call, calls_of
+from streamsan.timeline.device_times import device_times
 from streamsan.timeline.drawn_edges import Edges, edges_of
 from streamsan.timeline.lanes import Lane, lanes_of
 from streamsan.timeline.memory_bars import MemoryBars, bars_of
@@ -43,6 +44,10 @@ class Timeline:
     """by operation: when its call was entered, ns since the first; all 0 where the trace has no times"""
     duration: NDArray[np.uint64]
     """by operation: how long the call took, ns; 0: not known"""
+    ran_at: NDArray[np.uint64]
+    """by operation: when the device began its work, ns since the first call"""
+    ran_for: NDArray[np.uint64]
+    """by operation: how long that took, ns; 0: not known"""
     status: NDArray[np.int16]
     """by operation: what the call returned; 0: success, -32768: not known"""
     memory: MemoryBars
@@ -62,6 +67,11 @@ class Timeline:
         return len(self.sequence)
 
     @property
+    def knows_device(self) -> bool:
+        """Whether it is known when the device did some of the work."""
+        return bool(self.ran_for.any())
+
+    @property
     def timed(self) -> bool:
         """Whether operations have times."""
         return bool(self.time.any())
@@ -78,13 +88,14 @@ def timeline_of(trace: Trace, needed_waits: Collection[tuple[int, int]] | None =
     `needed_waits`: site and API of each wait that brought something (`Analysis.needed_waits`); None: nobody knows.
     Raises TraceError where a slot of a file is damaged.
     """
-    slots, left_out = shown_slots(trace)
+    slots, left_out, told = shown_slots(trace)
     table = lanes_of(trace, slots)
     calls, call = calls_of(trace, slots)
     process_of = np.array([thread.process for thread in trace.threads] or [0], np.int64)
     processes: NDArray[np.int64] = process_of[np.minimum(slots["thread"], len(process_of) - 1)]
     duration = durations(slots)
     time = _times(slots)
+    ran_at, ran_for = device_times(slots["sequence"], told, _first(slots))
     memory = bars_of(slots, processes, calls, call)
     notes = []
     if left_out:
@@ -103,6 +114,8 @@ def timeline_of(trace: Trace, needed_waits: Collection[tuple[int, int]] | None =
         call=call,
         time=time,
         duration=duration,
+        ran_at=ran_at,
+        ran_for=ran_for,
         status=slots["status"].copy(),
         memory=memory,
         edges=edges_of(slots, processes, table),
@@ -115,8 +128,14 @@ def timeline_of(trace: Trace, needed_waits: Collection[tuple[int, int]] | None =
 
 def _began(trace: Trace, slots: Slots) -> int:
     """Return the first known moment, ns since the Unix epoch; 0 where the trace does not know."""
+    first = _first(slots)
+    return trace.clock + first if trace.clock > 0 and first else 0
+
+
+def _first(slots: Slots) -> int:
+    """Return the first known moment by the trace's clock; 0 where it has none."""
     known = slots["time"][slots["time"] != 0]
-    return trace.clock + int(known.min()) if trace.clock > 0 and len(known) else 0
+    return int(known.min()) if len(known) else 0
 
 
 def _times(slots: Slots) -> NDArray[np.uint64]:

@@ -82,6 +82,8 @@ def _operations(run: ExportedRun) -> Columns:
         "function": _of(timeline.call, [call.function for call in calls]),
         "time_ns": pa.array(timeline.time, mask=untimed),
         "duration_ns": pa.array(timeline.duration, mask=timeline.duration == 0),
+        "ran_at_ns": pa.array(timeline.ran_at, mask=timeline.ran_for == 0),
+        "ran_for_ns": pa.array(timeline.ran_for, mask=timeline.ran_for == 0),
         "status": pa.array(timeline.status, mask=timeline.status == STATUS_UNKNOWN),
     }
 

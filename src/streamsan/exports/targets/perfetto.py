@@ -79,6 +79,7 @@ class _Export:
         self._timeline = run.timeline
         self._number = number
         self._writer = writer
+        self._later = later
         self._flows = number << 40  # unique in the file
         timeline = self._timeline
         if timeline.timed:
@@ -156,7 +157,7 @@ class _Export:
     def _operations(self, lanes: Sequence[int]) -> None:
         """Write each call on the thread that made it, and what it asks of a stream there, where it was issued.
 
-        When a device began or ended it is not known: it is an instant.
+        When the device began or ended it is known from recordings with times only: else it is an instant.
         """
         timeline = self._timeline
         leading, coming = self._flows_of()
@@ -171,7 +172,7 @@ class _Export:
             called = self._event(moment, lanes[issuer], _EVENT.TYPE_SLICE_BEGIN)
             told = [called]
             if lane != issuer:
-                told.append(self._event(moment, lanes[lane], _EVENT.TYPE_INSTANT))
+                told.append(self._work(index, moment, lanes[lane]))
             for event in told:
                 event.name_iid = call + 1
                 if has_line[call]:
@@ -185,6 +186,15 @@ class _Export:
                 flows, reasons = coming[index]
                 stands.terminating_flow_ids.extend(flows)
                 stands.debug_annotations.add(name_iid=_detail("reason"), string_value=", ".join(dict.fromkeys(reasons)))
+
+    def _work(self, index: int, called: int, track: int) -> Any:
+        """Write what an operation asks of a stream; return its event, which stands where it began or was called."""
+        took = int(self._timeline.ran_for[index])
+        if not took:
+            return self._event(called, track, _EVENT.TYPE_INSTANT)
+        began = int(self._timeline.ran_at[index]) + self._later
+        self._event(began + took, track, _EVENT.TYPE_SLICE_END)
+        return self._event(began, track, _EVENT.TYPE_SLICE_BEGIN)
 
     def _flows_of(self) -> tuple[dict[int, list[int]], dict[int, tuple[list[int], list[str]]]]:
         """Return by operation the edges that lead away from it, and those that lead to it with their reasons."""

@@ -90,14 +90,20 @@ def _waits(
 
 
 def _times(timeline: Timeline, arrays: Arrays) -> dict[str, Any]:
-    """Return times in 32 bits, in units of so many ns that the whole run fits, and durations in ns."""
+    """Return times in 32 bits, in units of so many ns that the whole run fits, and durations in ns.
+
+    Work stands where the device did it, as far as that is known, else where it was called.
+    """
     if not timeline.timed:
         return {"unit": 0}
-    unit = max(1, int(timeline.time.max()) >> 32, -(-int(timeline.time.max()) // 0xFFFFFFFF))
+    ran = timeline.ran_for > 0
+    time = np.where(ran, timeline.ran_at, timeline.time)
+    duration = np.where(ran, timeline.ran_for, timeline.duration)
+    unit = max(1, int(time.max()) >> 32, -(-int(time.max()) // 0xFFFFFFFF))
     return {
         "unit": unit,
-        "time": arrays.add((timeline.time // np.uint64(unit)).astype(np.uint32), differences=True),
-        "duration": arrays.add(timeline.duration.astype(np.float32)),
+        "time": arrays.add((time // np.uint64(unit)).astype(np.uint32), differences=True),
+        "duration": arrays.add(duration.astype(np.float32)),
     }
 
 
