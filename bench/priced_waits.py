@@ -32,13 +32,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--turns", type=int, default=5, help="plain runs of each")
     parser.add_argument("--only", default="", help="programs whose name holds this")
-    parser.add_argument("--keep", type=Path, help="folder for the recordings")
+    parser.add_argument("--keep", type=Path, help="folder for the recordings, and what was won (won.json)")
     given = parser.parse_args(arguments)
     _recording_takes()
     print(
         f"\n{'program':<24} {'with':>10} {'without':>10} {'won':>10} {'predicted':>10} {'+-':>9}   off by", flush=True
     )
-    off = 0
+    off, won = 0, {}
     with tempfile.TemporaryDirectory() as work:
         folder = given.keep or Path(work)
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,10 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if given.only not in source.stem:
                 continue
             try:
-                off += _program(source, folder, given.turns)
+                off += _program(source, folder, given.turns, won)
             except (subprocess.CalledProcessError, OSError, StopIteration) as error:
                 said = getattr(error, "stderr", "") or repr(error)
                 print(f"{source.stem:<24} left out: {str(said).strip()[-600:]}", flush=True)
+        (folder / "won.json").write_text(json.dumps(won, indent=1) + "\n")
     sys.exit(1 if off else 0)
 
 
@@ -70,8 +71,8 @@ def _recording_takes() -> None:
     print(f"a launch takes {plain:.2f} us, recorded with times {told:.2f} us: {told / plain:.2f}x", flush=True)
 
 
-def _program(source: Path, folder: Path, turns: int) -> bool:
-    """Measure one program; tell whether its prediction is off."""
+def _program(source: Path, folder: Path, turns: int, all_won: dict[str, dict[str, float]]) -> bool:
+    """Measure one program; add what was won, in ms, and tell whether the prediction is off."""
     command = [sys.executable, str(source)] if source.suffix == ".py" else [_compiled(source, folder)]
     with_wait, without = [], []
     for _ in range(turns):
@@ -93,6 +94,7 @@ def _program(source: Path, folder: Path, turns: int) -> bool:
     subprocess.run(run, check=False, capture_output=True, text=True)
     predicted, spread = _price(trace, source)
     won = before - after
+    all_won[source.stem] = {"line": _line(source), "with": before, "without": after, "won": won}
     error = abs(predicted - won) / abs(won) if won else 0.0
     is_off = error > TOLERANCE
     mark = "   off" if is_off else ""
@@ -106,7 +108,7 @@ def _program(source: Path, folder: Path, turns: int) -> bool:
 
 def _price(trace: Path, source: Path) -> tuple[float, float]:
     """Return what the report says of the marked line, in ms."""
-    line = next(n for n, text in enumerate(source.read_text().splitlines(), 1) if text.endswith(MARK))
+    line = _line(source)
     done = subprocess.run(
         [*STREAMSAN, "check", "--exit-zero", "--format", "json", str(trace)], check=True, capture_output=True, text=True
     )
@@ -116,6 +118,11 @@ def _price(trace: Path, source: Path) -> tuple[float, float]:
             if cost["line"] == line:
                 return cost["saves_ns"] / 1e6, cost["saves_spread_ns"] / 1e6
     raise OSError(f"no price of line {line}: {json.dumps(report['run_costs'])[:500]}")
+
+
+def _line(source: Path) -> int:
+    """Return the line that is asked about."""
+    return next(n for n, text in enumerate(source.read_text().splitlines(), 1) if text.endswith(MARK))
 
 
 def _compiled(source: Path, folder: Path) -> str:
