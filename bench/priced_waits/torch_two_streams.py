@@ -10,6 +10,7 @@ torch.manual_seed(0)
 left = torch.randn(512, 512, device="cuda")
 right = torch.randn(512, 512, device="cuda")
 streams = [torch.cuda.Stream(), torch.cuda.Stream()]
+torch.cuda.synchronize()
 
 
 def chain(value: torch.Tensor, stream: torch.cuda.Stream) -> None:

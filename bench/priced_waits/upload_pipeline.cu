@@ -16,6 +16,7 @@ int main(int count, char** words) {
         CHECK(cudaEventCreateWithFlags(&free[i], cudaEventDisableTiming));
         CHECK(cudaMemcpyAsync(device[i], host[i], bytes, cudaMemcpyHostToDevice, upload));
     }
+    CHECK(cudaDeviceSynchronize());
     spin<<<1, 1, 0, compute>>>(device[0], 1);
     CHECK(cudaDeviceSynchronize());
     timed([&] {

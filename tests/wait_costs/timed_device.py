@@ -60,6 +60,10 @@ class TimedDevice:
         site = self.trace.site(Site("program.cu", line, 1)) if line else 0
         return self.trace.append(kind, thread=self.thread, site=site, time=self.now, **values)  # type: ignore[arg-type]
 
+    @property
+    def _launch(self) -> int:
+        return LAUNCH + (OF_WORK // 2 if self.recorded else 0)
+
     def _returns(self, recording: int = RECORDING_TAKES, takes: int = CALL) -> None:
         self.now += takes + (recording if self.recorded else 0)
 
@@ -88,7 +92,7 @@ class TimedDevice:
         used = [Reference(memory, 1 << 20, AccessMode.READ_WRITE)]
         sequence = self._say(OperationKind.LAUNCH, line, api="cudaLaunchKernel", stream=stream, references=used)
         where = self._streams[stream]
-        begin = max(self.now + LAUNCH, where.free + GAP)
+        begin = max(self.now + self._launch, where.free + GAP)
         begin = self._room(self._busy, begin, takes, fills)
         self._work(where, begin, takes, sequence, DeviceEngine.COMPUTE, fills)
         self._busy.append((begin, begin + takes, fills))
@@ -106,7 +110,7 @@ class TimedDevice:
             detail=WaitClass.NONE,
         )
         where = self._streams[stream]
-        begin = self._room(self._copies, max(self.now + LAUNCH, where.free + GAP), takes, 1000)
+        begin = self._room(self._copies, max(self.now + self._launch, where.free + GAP), takes, 1000)
         self._work(where, begin, takes, sequence, DeviceEngine.COPY_IN, 0)
         self._copies.append((begin, begin + takes, 1000))
         self._returns(OF_WORK)

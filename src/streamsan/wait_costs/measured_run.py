@@ -73,6 +73,7 @@ class MeasuredRun:
         self._mismatch = abs(self._predict(slots, (), 0, PATIENCE.index(50)) - self.recorded)
         takes = np.where(np.isin(own["kind"], WORK), OF_WORK, np.where(own["api"] != 0, RECORDING_TAKES, 0))
         self._leave_out(takes)
+        self._launches = _percentiles(self._own[:, LAUNCH], DEFAULT_LAUNCH)
         self._unchanged = self._predict(slots, (), 0, PATIENCE.index(50))
 
     def _leave_out(self, takes: NDArray[np.int64]) -> None:
@@ -80,6 +81,9 @@ class MeasuredRun:
         for thread in np.unique(self._threads, return_counts=True)[0]:
             rows = np.flatnonzero(self._threads == thread)
             self._own[rows[1:], BEFORE] = np.maximum(self._own[rows[1:], BEFORE] - takes[rows[:-1]], 0)
+        # Half of it comes before the work is handed over.
+        launch = self._own[:, LAUNCH]
+        launch[launch >= 0] = np.maximum(launch[launch >= 0] - OF_WORK // 2, 0)
 
     @property
     def recorded(self) -> int:
