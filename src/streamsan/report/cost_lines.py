@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from streamsan.findings.finding import Finding
 from streamsan.findings.fingerprint import shown_path
@@ -11,6 +11,8 @@ from streamsan.findings.wait_cost import SAVES, SPREAD, RunCosts, WaitCost
 from streamsan.report.printable import printable
 from streamsan.report.styled_line import StyledLine
 
+MOST_RUNS = 3
+"""runs that have a table"""
 MOST = 8
 """places that the table names"""
 LEAST = 0.002
@@ -24,8 +26,16 @@ def saving_in_words(finding: Finding) -> str:
     return _with_spread(int(finding.properties[SAVES]), int(finding.properties[SPREAD]))
 
 
-def cost_lines(costs: RunCosts) -> Iterator[StyledLine]:
-    """Yield the table of one run."""
+def cost_lines(runs: Sequence[RunCosts]) -> Iterator[StyledLine]:
+    """Yield the tables of the runs that would save most."""
+    shown = sorted(runs, key=lambda run: -max((wait.saves_ns for wait in run.waits), default=0))[:MOST_RUNS]
+    for costs in shown:
+        yield from _table(costs)
+    if len(runs) > len(shown):
+        yield StyledLine.of((f"{len(runs) - len(shown)} more recordings have times (--format json has all)", "dim"))
+
+
+def _table(costs: RunCosts) -> Iterator[StyledLine]:
     saves = ""
     if costs.together_ns > 0:
         saves = f"; without all that can go {_with_spread(costs.together_ns, costs.together_spread_ns)} less"

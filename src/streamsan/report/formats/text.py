@@ -42,8 +42,7 @@ def lines(report: Report, width: int | None) -> Iterator[StyledLine]:
     if unused:
         yield StyledLine()
     yield StyledLine.of(summary(report))
-    for costs in report.run_costs:
-        yield from cost_lines(costs)
+    yield from cost_lines(report.run_costs)
     for remark in dict.fromkeys(problem.message for problem in report.problems if problem.remark):
         yield StyledLine.of((f"({printable(remark)})", "dim"))
 
