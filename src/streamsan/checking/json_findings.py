@@ -38,9 +38,18 @@ def read_json_findings(path: str) -> Checked:
         if os.path.getsize(path) > LARGEST:
             raise UnreadableError(path, "too large for a JSON report")
         with open(path, encoding="utf-8") as file:
-            document = json.load(file)
+            text = file.read()
     except OSError as error:
         raise UnreadableError(path, reason_of(error)) from error
+    except ValueError as error:
+        raise UnreadableError(path, f"not JSON: {error}") from error
+    return json_findings(path, text)
+
+
+def json_findings(path: str, text: str | bytes) -> Checked:
+    """Return what the text of a JSON report says was found; `path` names it. Raises UnreadableError."""
+    try:
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableError(path, f"not JSON: {error}") from error
     try:

@@ -12,13 +12,20 @@ _ROW = re.compile(r"\|\s*([A-Z]-\d+)\s*\|(.*)\|\s*")
 
 def page(code: str) -> str | None:
     """Return the Markdown text of a rule's page, None where it is not installed."""
-    return _text(_PACKAGED / f"{code}.md", _REPOSITORY / "rules" / f"{code}.md")
+    place = page_file(code)
+    return place.read_text(encoding="utf-8") if place else None
+
+
+def page_file(code: str) -> Path | None:
+    """Return the file of a rule's page, None where it is not installed."""
+    return _first(_PACKAGED / f"{code}.md", _REPOSITORY / "rules" / f"{code}.md")
 
 
 def fact(name: str) -> str | None:
     """Return a measured fact ("F-05") as Markdown: what was tried and what came of it; None where there is none."""
     section, columns = "", [""]
-    for line in (_text(_PACKAGED / "facts.md", _REPOSITORY / "facts.md") or "").splitlines():
+    facts = _first(_PACKAGED / "facts.md", _REPOSITORY / "facts.md")
+    for line in facts.read_text(encoding="utf-8").splitlines() if facts else ():
         if line.startswith("## "):
             section = line.removeprefix("## ")
         elif line.startswith("| id |"):
@@ -35,6 +42,6 @@ def _cells(row: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
 
 
-def _text(*places: Path) -> str | None:
-    """Return the text of the first of some files that is there."""
-    return next((place.read_text(encoding="utf-8") for place in places if place.is_file()), None)
+def _first(*places: Path) -> Path | None:
+    """Return the first of some files that is there."""
+    return next((place for place in places if place.is_file()), None)
