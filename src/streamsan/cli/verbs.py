@@ -11,9 +11,9 @@ import click
 from streamsan.cli.configuration import options
 from streamsan.vocabulary.version import VERSION
 
-VERBS = ("check", "export", "report", "rule", "run", "sim")
+VERBS = ("check", "export", "lsp", "report", "rule", "run", "sim")
 """each is a command of the same name in a module of its name"""
-READERS = ("check", "export", "report", "rule")
+READERS = ("check", "export", "lsp", "report", "rule")
 """verbs that run nobody's program"""
 
 EPILOG = """\b
@@ -25,6 +25,7 @@ Examples:
   streamsan report run.sst -o out.html
   streamsan export run.sst --to perfetto
   streamsan rule SS102
+  streamsan lsp
 """
 
 
