@@ -11,7 +11,7 @@ import click
 from streamsan.cli.configuration import options
 from streamsan.vocabulary.version import VERSION
 
-VERBS = ("check", "export", "lsp", "report", "rule", "run", "sim")
+VERBS = ("check", "export", "lsp", "report", "rule", "run", "sim", "watch")
 """each is a command of the same name in a module of its name"""
 READERS = ("check", "export", "lsp", "report", "rule")
 """verbs that run nobody's program"""
@@ -26,6 +26,7 @@ Examples:
   streamsan export run.sst --to perfetto
   streamsan rule SS102
   streamsan lsp
+  streamsan watch -- ./pipeline
 """
 
 

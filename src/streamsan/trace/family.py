@@ -43,18 +43,22 @@ def read(path: str) -> Trace:
     opened = reader.open_file(path)
     others = [other for other in members(path) if not os.path.samefile(other, path)]
     trace = _merged(path, opened, others) if others else reader.trace_of(opened)
-    trace.symbolise_with(_LateSymboliser(trace.clock / 1e9 if trace.clock > 0 else None))
+    trace.symbolise_with(LateSymboliser(trace.clock / 1e9 if trace.clock > 0 else None))
     return trace
 
 
-class _LateSymboliser:
-    """A symboliser that is loaded when it is first asked: the symbols are in most files."""
+class LateSymboliser:
+    """A symboliser that is loaded when it is first asked: the symbols are in most files.
+
+    `loaded_before`: when the modules were there, in seconds since 1970; None: not known.
+    """
 
     def __init__(self, loaded_before: float | None) -> None:
         self._loaded_before = loaded_before
         self._symboliser: FrameSource | None = None
 
     def __call__(self, module: Module, offset: int) -> Sequence[Frame]:
+        """Return the frames at a place of a module, innermost first."""
         if self._symboliser is None:
             from streamsan.trace.symboliser.module_files import Symboliser
 

@@ -89,7 +89,7 @@ def find_segments(file: RandomAccessFile, start: int) -> Segments:
             return segments
         if len(segments.found) == MOST_SEGMENTS:
             raise TraceError(file.path, f"damaged: more than {MOST_SEGMENTS} segments")
-        segment, capacity = _segment(file, raw, offset)
+        segment, capacity = segment_at(file, raw, offset)
         segments.found.append(segment)
         offset += HEADER_SIZE + capacity
         if segment.type == SegmentType.END and not segment.cut and segment.size:
@@ -102,7 +102,7 @@ def find_segments(file: RandomAccessFile, start: int) -> Segments:
             return segments
 
 
-def _segment(file: RandomAccessFile, raw: bytes, offset: int) -> tuple[Segment, int]:
+def segment_at(file: RandomAccessFile, raw: bytes, offset: int) -> tuple[Segment, int]:
     """Return the segment whose header is at `offset`, and its capacity."""
     header = np.frombuffer(raw, SEGMENT_HEADER)[0]
     if raw[:8] != SEGMENT_MAGIC:
