@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from streamsan.recorder.run_files import run_files
-from streamsan.watching.rechecks import Rechecks
+from streamsan.watching.rechecks import Rechecks, start_check
 from streamsan.watching.watched_program import WatchedProgram
 from streamsan.watching.watched_run import WatchedRun
 
@@ -23,12 +24,15 @@ def test_a_run_is_followed_from_its_first_operation_to_its_report(tmp_path: Path
     pytest.importorskip("pyopencl")
     trace = tmp_path / "a.sst"
     program = WatchedProgram(["run", "-o", str(trace), "--", sys.executable, str(EXAMPLE)], str(tmp_path))
-    rechecks = Rechecks(time.monotonic)
+    rechecks = Rechecks(time.monotonic, partial(start_check, ["--ignore=SS5"]))
     run = WatchedRun(program, lambda: [file.path for file in run_files(str(trace))], rechecks)
     try:
         while not program.is_over:
             run.look()
         run.look()
+        while rechecks.checked != run.live.operations:
+            run.look()
+        assert [each.code for each in run.findings] == ["SS109"]
         output, errors = io.BytesIO(), io.BytesIO()
         assert program.forward(output, errors) == 0
     finally:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -68,7 +70,7 @@ def watch(context: click.Context, words: Sequence[str]) -> int:
     if traced:
         _follow(traced, on_terminal)
     elif on_terminal:
-        return _watch(given, command.params["output"], _options_of(context.parent))
+        return _watch(given, command.params, _options_of(context.parent))
     status: int = command.command.invoke(command)
     return status
 
@@ -87,10 +89,20 @@ def _options_of(group: click.Context | None) -> list[str]:
     ]
 
 
-def _watch(given: Sequence[str], output: str, options: Sequence[str]) -> int:
+def _selected(run_parameters: Mapping[str, Any]) -> list[str]:
+    """Return the options that select codes, as another process takes them."""
+    return [
+        *(f"--select={codes}" for codes in run_parameters["select"]),
+        *(f"--ignore={codes}" for codes in run_parameters["ignore"]),
+    ]
+
+
+def _watch(given: Sequence[str], run_parameters: Mapping[str, Any], options: Sequence[str]) -> int:
     """Have a program recorded, show it, then give on what was printed. Returns the exit status."""
-    show = _view()
+    show = _view(_selected(run_parameters))
+    output: str = run_parameters["output"]
     # Imported late: it reads traces.
+    from streamsan.recorder.child_process import PASSED_ON
     from streamsan.recorder.run_files import run_files
     from streamsan.watching.watched_program import WatchedProgram
 
@@ -99,6 +111,10 @@ def _watch(given: Sequence[str], output: str, options: Sequence[str]) -> int:
         trace = output or os.path.join(folder, f"trace{SUFFIX}")
         kept = [] if output else ["-o", trace]
         program = WatchedProgram([*options, "run", *kept, *given], folder)
+        # Ctrl-C is a key as long as there is a view, and a signal afterwards: it is for the program.
+        handlers = {number: lambda which, _: program.pass_on(which) for number in PASSED_ON}
+        handlers[signal.SIGINT] = lambda *_: program.interrupt()
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
             show(program, lambda: [file.path for file in run_files(trace) if file.began >= started])
             if not program.is_over:
@@ -106,13 +122,15 @@ def _watch(given: Sequence[str], output: str, options: Sequence[str]) -> int:
             status = program.forward(sys.stdout.buffer, sys.stderr.buffer)
         finally:
             program.end()
+            for number, handler in before.items():
+                signal.signal(number, handler)
     return end_as(status)
 
 
 def _follow(trace: str, on_terminal: bool) -> None:
     """Wait until a trace is closed by who writes it, or the view by who looks on."""
     if on_terminal:
-        _view()(None, lambda: members(trace))
+        _view([])(None, lambda: members(trace))
         return
     from streamsan.watching.growing_trace import GrowingTrace
 
@@ -122,19 +140,22 @@ def _follow(trace: str, on_terminal: bool) -> None:
             time.sleep(PAUSE)
 
 
-def _view() -> Callable[[WatchedProgram | None, Callable[[], Sequence[str]]], None]:
-    """Return what shows a run until it is over. Raises click.ClickException where the extra is missing."""
+def _view(selected: Sequence[str]) -> Callable[[WatchedProgram | None, Callable[[], Sequence[str]]], None]:
+    """Return what shows a run until it is over, with the findings of these options of `check`.
+
+    Raises click.ClickException where the extra is missing.
+    """
     try:
         from streamsan.watching.watch_app import WatchApp
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "streamsan":
             raise
         raise click.ClickException(f"watch needs the package `{error.name}`: pip install 'streamsan[watch]'") from error
-    from streamsan.watching.rechecks import Rechecks
+    from streamsan.watching.rechecks import Rechecks, start_check
     from streamsan.watching.watched_run import WatchedRun
 
     def show(program: WatchedProgram | None, files: Callable[[], Sequence[str]]) -> None:
-        rechecks = Rechecks(time.monotonic)
+        rechecks = Rechecks(time.monotonic, partial(start_check, selected))
         try:
             WatchApp(WatchedRun(program, files, rechecks)).run()
         finally:

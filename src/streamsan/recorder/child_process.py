@@ -20,7 +20,7 @@ Environment = Callable[[int], Mapping[bytes, bytes]]
 # From the keyboard these go to the program too: it decides what they mean, and its report follows.
 _LEFT_TO_THE_PROGRAM = (signal.SIGINT, signal.SIGQUIT)
 # These are sent to one process, and meant for the program (batch systems announce the end of its time with SIGUSR1).
-_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def find_program(name: str, environment: Mapping[bytes, bytes]) -> str:
@@ -87,7 +87,7 @@ def _signals_as_bytes() -> Iterator[tuple[int, Mapping[signal.Signals, Any], set
     os.set_blocking(arrive, False)
     awakened = signal.set_wakeup_fd(arrive, warn_on_full_buffer=False)
     try:
-        for number in (*_LEFT_TO_THE_PROGRAM, *_PASSED_ON, signal.SIGCHLD):
+        for number in (*_LEFT_TO_THE_PROGRAM, *PASSED_ON, signal.SIGCHLD):
             # SIGCHLD even so: where it is ignored, nothing is left of a child to wait for.
             if number == signal.SIGCHLD or signal.getsignal(number) is not signal.SIG_IGN:
                 ours = signal.SIG_IGN if number in _LEFT_TO_THE_PROGRAM else _nothing_more

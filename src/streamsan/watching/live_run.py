@@ -92,31 +92,41 @@ class LiveRun:
             for row in self.streams.values():
                 row.pending = 0 if row.file == file else row.pending
         awaited = slots["kind"] == OperationKind.STREAM_SYNCHRONIZE
-        for handle in np.unique(handles[stands | awaited]).tolist():
+        rows = np.flatnonzero(stands | awaited)
+        handles, which = np.unique(slots["stream"][rows], return_inverse=True)
+        issued, waits = stands[rows], awaited[rows]
+        since = np.full(len(handles), everything)
+        np.maximum.at(since, which[waits], rows[waits])
+        last = np.full(len(handles), -1)
+        np.maximum.at(last, which[issued], rows[issued])
+        counts = np.bincount(which[issued], minlength=len(handles))
+        pending = np.bincount(which[issued & (rows > since[which])], minlength=len(handles))
+        for at, handle in enumerate(handles.tolist()):
             row = self.streams.setdefault((file, handle), StreamRow(file, handle))
-            own = handles == handle
-            rows = np.flatnonzero(stands & own)
-            since = max(everything, _last(awaited & own))
-            row.pending = int(np.count_nonzero(rows > since)) + (row.pending if since < 0 else 0)
-            row.operations += len(rows)
-            if len(rows):
-                row.last = _place(file, slots[int(rows[-1])])
+            row.pending = int(pending[at]) + (row.pending if since[at] < 0 else 0)
+            row.operations += int(counts[at])
+            if last[at] >= 0:
+                slot = slots[int(last[at])]
+                row.last = file, int(slot["site"]), int(slot["api"])
 
     def _take_memory(self, file: int, slots: Slots) -> None:
         early, self._freed = self._freed, {}
         kinds = (OperationKind.ALLOC, OperationKind.FREE, OperationKind.DEVICE_RESET)
         done = np.isin(slots["status"], (0, STATUS_UNKNOWN))
-        for slot in slots[np.isin(slots["kind"], kinds) & done]:
-            key = file, int(slot["address"])
-            if slot["kind"] == OperationKind.ALLOC:
+        memory = slots[np.isin(slots["kind"], kinds) & done]
+        fields = ("kind", "address", "size", "detail", "sequence", "site", "api")
+        columns = (memory[name].tolist() for name in fields)
+        for kind, address, size, detail, sequence, site, api in zip(*columns, strict=True):
+            key = file, address
+            if kind == OperationKind.ALLOC:
                 # An allocation in a graph's body happens when the graph is launched.
-                if slot["detail"] != MemoryKind.GRAPH and early.get(key, 0) <= int(slot["sequence"]):
-                    self._begin(key, int(slot["size"]), _kind_name(int(slot["detail"])), _place(file, slot))
-            elif slot["kind"] == OperationKind.FREE:
+                if detail != MemoryKind.GRAPH and early.get(key, 0) <= sequence:
+                    self._begin(key, size, _kind_name(detail), (file, site, api))
+            elif kind == OperationKind.FREE:
                 if key in self._live:
                     self._end(key)
                 else:
-                    self._freed[key] = int(slot["sequence"])
+                    self._freed[key] = sequence
             else:
                 for other in [other for other in self._live if other[0] == file]:
                     self._end(other)
@@ -139,19 +149,16 @@ class LiveRun:
         times = (encoded & np.uint64(2047)) << (encoded >> np.uint64(11))
         keys = waits["site"].astype(np.uint64) << np.uint64(16) | waits["api"]
         numbers, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        for at, (number, count) in enumerate(zip(numbers.tolist(), counts.tolist(), strict=True)):
+        spent = np.bincount(inverse, times.astype(np.float64), minlength=len(numbers)).astype(np.int64)
+        for number, count, time in zip(numbers.tolist(), counts.tolist(), spent.tolist(), strict=True):
             row = self.waits.setdefault((file, number >> 16, number & 0xFFFF), WaitRow())
             row.count += count
-            row.nanoseconds += int(times[inverse == at].sum())
+            row.nanoseconds += time
 
 
 def _kind_name(number: int) -> str:
     known = MemoryKind(number).name if number in MemoryKind.__members__.values() else MemoryKind.UNKNOWN.name
     return known.lower().replace("_", "-")
-
-
-def _place(file: int, slot: np.void) -> Place:
-    return file, int(slot["site"]), int(slot["api"])
 
 
 def _last(where: NDArray[np.bool_]) -> int:

@@ -23,9 +23,12 @@ GROWTH = 1.5
 Start = Callable[[str, BinaryIO], "subprocess.Popen[bytes]"]
 
 
-def start_check(path: str, output: BinaryIO) -> subprocess.Popen[bytes]:
-    """Start a check of a trace whose JSON report goes to a file; no fixes: they are for the report at the end."""
-    words = ["check", "--no-fixes", "--format", "json", "--exit-zero", "--jobs", "1", "--", path]
+def start_check(options: Sequence[str], path: str, output: BinaryIO) -> subprocess.Popen[bytes]:
+    """Start a check of a trace whose JSON report goes to a file; no fixes: they are for the report at the end.
+
+    `options`: further ones of `streamsan check`.
+    """
+    words = ["check", "--no-fixes", "--format", "json", "--exit-zero", "--jobs", "1", *options, "--", path]
     return subprocess.Popen(
         # Not `-m` alone: the current folder is no place to import modules from.
         [sys.executable, "-P", "-m", "streamsan", *words],
@@ -38,7 +41,7 @@ def start_check(path: str, output: BinaryIO) -> subprocess.Popen[bytes]:
 class Rechecks:
     """The checks of one run."""
 
-    def __init__(self, clock: Callable[[], float], start: Start = start_check) -> None:
+    def __init__(self, clock: Callable[[], float], start: Start) -> None:
         self._clock = clock
         self._start = start
         self._process: subprocess.Popen[bytes] | None = None

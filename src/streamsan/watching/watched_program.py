@@ -41,19 +41,22 @@ class WatchedProgram:
 
     def interrupt(self) -> None:
         """Send the program what Ctrl-C sends; `streamsan run` leaves it to the program."""
-        self._signal(signal.SIGINT)
+        if not self.is_over:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGINT)
+
+    def pass_on(self, number: int) -> None:
+        """Give a signal to `streamsan run`, which passes it on to the program."""
+        self._process.send_signal(number)
 
     def end(self) -> None:
         """Ask a run that goes on to end, and wait for that."""
         if not self.is_over:
-            self._signal(signal.SIGTERM)
+            self.pass_on(signal.SIGTERM)
             self._process.wait()
 
     def forward(self, output: BinaryIO, errors: BinaryIO) -> int:
-        """Give on all that was printed, and what is still to come; return the exit status, below 0 for a signal.
-
-        Ctrl-C meanwhile is for the program.
-        """
+        """Give on all that was printed, and what is still to come; return the exit status, below 0 for a signal."""
         with open(self._paths[0], "rb") as printed, open(self._paths[1], "rb") as said:
             while True:
                 over = self.is_over
@@ -62,16 +65,8 @@ class WatchedProgram:
                     target.flush()
                 if over:
                     return self._process.returncode
-                try:
-                    with suppress(subprocess.TimeoutExpired):
-                        self._process.wait(0.2)
-                except KeyboardInterrupt:
-                    self.interrupt()
-
-    def _signal(self, number: signal.Signals) -> None:
-        if not self.is_over:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, number)
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(0.2)
 
 
 def _end_of(path: str) -> str:
