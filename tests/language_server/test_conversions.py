@@ -155,20 +155,20 @@ def test_no_comment_is_offered_where_it_would_be_something_else(text: str) -> No
 
 def test_edits_are_of_the_texts_that_were_checked(tmp_path: Path) -> None:
     header = tmp_path / "b.h"
-    header.write_text("y\n")
+    header.write_bytes(b"y\r\n")
     finding = replace(FOUND, related=(Related("sync", "b.h", 1, ""),))
     uri = (tmp_path / "a.cu").as_uri()
 
     def checked(began: float) -> CheckedDocument:
         return CheckedDocument.of(uri, 1, "x\r\n", "a.cu", str(tmp_path), [finding], UTF16, {}, began)
 
-    own, other = Edit("a.cu", 1, 1, 1, 2, "z\nz"), Edit("b.h", 1, 1, 1, 2, "z")
+    own, other = Edit("a.cu", 1, 1, 1, 2, "z\nz"), Edit("b.h", 1, 1, 1, 2, "z\n")
     now = {uri: "x\r\n", header.as_uri(): "y\n"}
     later = header.stat().st_mtime + 1
     edits = checked(later).text_edits([own, other], now.get)
     assert edits is not None
     assert edits[uri] == [types.TextEdit(at(0, 0, 0, 1), "z\r\nz")]
-    assert edits[header.as_uri()] == [types.TextEdit(at(0, 0, 0, 1), "z")]
+    assert edits[header.as_uri()] == [types.TextEdit(at(0, 0, 0, 1), "z\r\n")]
     assert checked(later).text_edits([own], {uri: "xx\r\n"}.get) is None
     assert checked(later).text_edits([replace(own, line=7)], now.get) is None
     # The header was written while the check ran: nobody knows which of its texts was read.

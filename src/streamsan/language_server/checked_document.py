@@ -11,7 +11,7 @@ from pathlib import Path
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
-from streamsan.cuda_syntax.file_content import content_of, decode
+from streamsan.cuda_syntax.file_content import content_of
 from streamsan.findings.finding import Edit, Finding
 from streamsan.language_server.finding_diagnostics import diagnostic_of
 from streamsan.language_server.text_positions import TextPositions, newline_of, same_lines
@@ -116,6 +116,7 @@ def text_of_file(path: str, before: float = math.inf) -> str | None:
     try:
         if os.stat(path).st_mtime >= before:
             return None
-        return decode(content_of(path))[0]
+        # Its newlines stay what they are: edits of it have them, too.
+        return content_of(path).decode("utf-8-sig", "replace")
     except OSError:
         return None
