@@ -95,9 +95,11 @@ class _Collection:
         self._headers: dict[str, Input] = {}
         self._words: DeviceWords | None = None
         self._left_out = 0
+        self._names: dict[str, list[str]] = {}
+        """of folders with traces: a folder with thousands is read once"""
 
     def add(self, path: str, together: bool = False) -> None:
-        path = _first_of_run(path)
+        path = self._first_of_run(path)
         self._named.setdefault(os.path.realpath(path), Input(path, together=together))
 
     def add_from_folder(self, file: str, together: bool = False) -> None:
@@ -108,6 +110,18 @@ class _Collection:
             self._headers.setdefault(os.path.realpath(file), Input(file, only_if_not_included=True))
         else:
             self.add(file, together)
+
+    def _first_of_run(self, path: str) -> str:
+        """Return the file that stands for all of a run; a path that is no trace of several files stays."""
+        if Path(path).suffix.lower() != TRACE_SUFFIX:
+            return path
+        # Imported late: a source needs no reader of traces.
+        from streamsan.trace import family
+
+        folder = os.path.dirname(path)
+        if folder not in self._names:
+            self._names[folder] = family.names_beside(path)
+        return family.members(path, self._names[folder])[0]
 
     def _has_words(self, file: str) -> bool:
         if self._words is None:
@@ -143,16 +157,6 @@ def _left_out(count: int) -> list[Problem]:
     words = "1 file" if count == 1 else f"{count} files"
     verb = "was" if count == 1 else "were"
     return [Problem("", f"{words} without a word of CUDA or OpenCL {verb} left out", remark=True)]
-
-
-def _first_of_run(path: str) -> str:
-    """Return the file that stands for all of a run; a path that is no trace of several files stays."""
-    if Path(path).suffix.lower() != TRACE_SUFFIX:
-        return path
-    # Imported late: a source needs no reader of traces.
-    from streamsan.trace import family
-
-    return family.members(path)[0]
 
 
 def _files(folder: str, ignored: Ignored, problems: list[Problem]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,30 +66,44 @@ class LateSymboliser:
         return self._symboliser(module, offset)
 
 
-def members(path: str) -> list[str]:
+def members(path: str, beside: Sequence[str] | None = None) -> list[str]:
     """Return the files of the run that a file belongs to, itself included, the first process first, sorted by name.
 
-    A file that is no recording of several files is alone.
+    A file that is no recording of several files is alone. `beside`: the names in its folder (`names_beside`), where
+    they are known.
     """
     run = _run_of(path)
     if not run:
         return [path]
     folder, name = os.path.split(path)
+    names = names_beside(path) if beside is None else beside
     # F.100.sst may be a process of F.sst, or the first of a run that was given this name: the run's id tells.
     stems = {match.string[: match.start()] for match in _MEMBER.finditer(name)} | {name.removesuffix(SUFFIX)}
-    try:
-        names = sorted(os.listdir(folder or "."))
-    except OSError:
-        return [path]
-    found = []
-    for other in names:
-        match = _MEMBER.search(other)
-        if match and any(other.startswith(stem) and _MEMBER.fullmatch(other[len(stem) :]) for stem in stems):
-            place = os.path.join(folder, other)
-            if other == name or _run_of(place) == run:
-                found.append(place)
+    found = [path]
+    for other in {each for stem in stems for each in _of_stem(names, stem)} - {name}:
+        place = os.path.join(folder, other)
+        if _run_of(place) == run:
+            found.append(place)
     found.sort(key=lambda place: (len(os.path.basename(place)), place))
     return found[:MOST_MEMBERS]
+
+
+def names_beside(path: str) -> list[str]:
+    """Return the names in a file's folder, sorted; none where it cannot be read."""
+    try:
+        return sorted(os.listdir(os.path.dirname(path) or "."))
+    except OSError:
+        return []
+
+
+def _of_stem(names: Sequence[str], stem: str) -> Iterator[str]:
+    """Yield those of the sorted names that a process of a run with this stem may have."""
+    for number in range(bisect_left(names, stem), len(names)):
+        name = names[number]
+        if not name.startswith(stem):
+            return
+        if _MEMBER.fullmatch(name, len(stem)):
+            yield name
 
 
 def _run_of(path: str) -> str:
