@@ -78,6 +78,7 @@ def test_a_finding_as_the_design_has_it() -> None:
             "no_fix": "",
             "more_at_site": 0,
             "ranks": [],
+            "traces": None,
             "properties": {"instances": 2},
         }
     ]

@@ -22,6 +22,7 @@ from streamsan.findings.finding import (
     Related,
     Severity,
 )
+from streamsan.findings.spread import InRun, Spread
 
 LARGEST = 1 << 30
 """bytes of a JSON report"""
@@ -95,7 +96,21 @@ def _finding(value: dict[str, Any]) -> Finding:
             _text(name): each for name, each in value.get("properties", {}).items() if isinstance(each, int | str)
         },
         ranks=tuple(_number(rank) for rank in value.get("ranks", ())),
+        spread=_optional(value.get("traces"), _spread),
     )
+
+
+def _spread(value: dict[str, Any]) -> Spread:
+    runs = [
+        InRun(_text(each["run"]), _number(each["traces"]), tuple(_pair(pair) for pair in each["ranks"]))
+        for each in value["runs"]
+    ]
+    return Spread(_number(value["found"]), _number(value["checked"]), _text(value["shown"]), tuple(runs))
+
+
+def _pair(value: list[Any]) -> tuple[int, int]:
+    first, last = map(_number, value)
+    return first, last
 
 
 def _fix(value: dict[str, Any]) -> Fix:

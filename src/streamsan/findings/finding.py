@@ -9,6 +9,7 @@ from enum import StrEnum
 from streamsan.findings.access import Access, Overlap
 from streamsan.findings.move import Move
 from streamsan.findings.scene import Scene
+from streamsan.findings.spread import Spread
 from streamsan.vocabulary.rank_words import ranks_in_words
 
 
@@ -160,6 +161,8 @@ class Finding:
     properties: Mapping[str, int | str] = field(default_factory=dict)
     ranks: tuple[int, ...] = ()
     """the processes of a job of many in which it was found, sorted; () where there is one, or they have no numbers"""
+    spread: Spread | None = None
+    """of several traces that were checked together: in how many it was found"""
     fingerprint: str = ""
     """its identity over edits elsewhere in the program, where it was asked for (`fingerprint.py`)"""
     scene: Scene | None = field(default=None, compare=False)
@@ -173,7 +176,9 @@ class Finding:
 
     @property
     def headline(self) -> str:
-        """What is said of it where people read it: its message, and in which ranks it was found."""
+        """What is said of it where people read it: its message, and in which traces and ranks it was found."""
+        if self.spread is not None:
+            return f"{self.message} ({self.spread.words(self.ranks)})"
         return f"{self.message} ({ranks_in_words(self.ranks)})" if self.ranks else self.message
 
     @property

@@ -27,14 +27,13 @@ class SameFindings:
         self.findings.append(finding)
         self._enter(len(self.findings) - 1, finding)
 
-    def join(self, finding: Finding) -> bool:
-        """Join a finding to the first one that it is the same as. Returns False where there is none."""
+    def join(self, finding: Finding) -> int | None:
+        """Join a finding to the first one that it is the same as. Returns its number, None for none."""
         first = min(self._numbers(finding), default=None)
-        if first is None:
-            return False
-        self.findings[first] = _joined(self.findings[first], finding)
-        self._enter(first, self.findings[first])
-        return True
+        if first is not None:
+            self.findings[first] = _joined(self.findings[first], finding)
+            self._enter(first, self.findings[first])
+        return first
 
     def same(self, finding: Finding) -> Iterator[Finding]:
         """Yield the findings that are the same as this one."""
@@ -64,7 +63,7 @@ def merge(findings: Iterable[Finding]) -> list[Finding]:
     """Join findings that are the same: the strongest speaks, the others add related operations. Sorted by place."""
     kept = SameFindings()
     for finding in sorted(findings, key=lambda f: (f.strength, f.order)):
-        if not kept.join(finding):
+        if kept.join(finding) is None:
             kept.add(finding)
     return sorted(kept.findings, key=lambda f: f.order)
 

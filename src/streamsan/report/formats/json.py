@@ -13,6 +13,7 @@ from streamsan.findings.access import Access, Bytes
 from streamsan.findings.finding import Finding, Fix, Place, Severity
 from streamsan.findings.reading_gaps import Unread
 from streamsan.findings.same_site import by_site
+from streamsan.findings.spread import Spread
 from streamsan.findings.wait_cost import RunCosts
 from streamsan.report import Report
 from streamsan.vocabulary.version import VERSION as STREAMSAN
@@ -83,6 +84,7 @@ def _finding(finding: Finding, more: int) -> dict[str, Any]:
         "no_fix": finding.no_fix,
         "more_at_site": more,
         "ranks": list(finding.ranks),
+        "traces": None if finding.spread is None else _spread(finding.spread),
         "properties": dict(finding.properties),
     }
 
@@ -107,6 +109,18 @@ def _run_costs(costs: RunCosts) -> dict[str, Any]:
                 "code": cost.code,
             }
             for cost in costs.waits
+        ],
+    }
+
+
+def _spread(spread: Spread) -> dict[str, Any]:
+    return {
+        "found": spread.found,
+        "checked": spread.checked,
+        "shown": spread.shown,
+        "runs": [
+            {"run": each.run, "traces": each.traces, "ranks": [list(pair) for pair in each.ranks]}
+            for each in spread.runs
         ],
     }
 

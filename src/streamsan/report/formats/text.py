@@ -122,6 +122,9 @@ def _finding(site: SiteFindings, sources: SourceLines, width: int | None) -> Ite
         yield from _property(margin, "no fix", finding.no_fix, width)
     if SAVES in finding.properties:
         yield from _property(margin, "would save", saving_in_words(finding), width)
+    if finding.spread is not None:
+        first = " (the others are like it)" if finding.spread.found > 1 else ""
+        yield from _property(margin, "trace", f"{shown_path(finding.spread.shown)}{first}", width)
     if site.more:
         yield StyledLine.of((margin + "= ", "blue"), f"{site.rest} (--format json has each)")
 
