@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from streamsan.analysis.source_options import SourceOptions, plain
-from streamsan.checking.every_input import FEWEST_FOR_PROCESSES, check_all
+from streamsan.checking.every_input import FEWEST_FOR_PROCESSES, Workers, check_all
 from streamsan.checking.folders import Input
 from streamsan.cli import main
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
@@ -56,7 +56,11 @@ class Deadly:
 
 def test_a_killed_process_takes_its_input_only(tmp_path: Path) -> None:
     inputs = [Input(path) for path in _sources(tmp_path) if path.endswith(".cu")]
-    results, unreadable, _ = check_all(inputs, SourceOptions(Deadly()), jobs=2)
-    assert [problem.file for problem in unreadable] == [str(tmp_path / "step2.cu")]
-    assert unreadable[0].message == "not checked: the process that checked it was ended by SIGKILL: out of memory?"
-    assert [result.path for result in results] == [item.path for item in inputs if not item.path.endswith("step2.cu")]
+    checked = check_all(inputs, SourceOptions(Deadly()), workers=Workers(2))
+    (problem,) = checked.unreadable
+    assert problem.file == str(tmp_path / "step2.cu")
+    assert problem.message == (
+        "not checked: 3 processes that checked it ended, the last one was ended by SIGKILL: out of memory?"
+    )
+    others = [item.path for item in inputs if not item.path.endswith("step2.cu")]
+    assert [result.path for result in checked.results] == others

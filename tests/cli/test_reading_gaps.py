@@ -233,4 +233,5 @@ def test_json_names_the_places(capsys):
         "calls_not_reached": [{"file": "a.cu", "line": 3, "column": 2, "reason": "no path that was taken comes here"}],
         "recordings_not_whole": [],
         "sources_not_found": [],
+        "inputs_not_checked": [],
     }

@@ -104,6 +104,7 @@ def test_the_summary_counts() -> None:
             "calls_not_reached": [],
             "recordings_not_whole": [],
             "sources_not_found": [],
+            "inputs_not_checked": [],
         },
     }
 

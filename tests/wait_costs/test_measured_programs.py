@@ -21,8 +21,7 @@ WIDE = {"allocates_in_loop": 0.25}
 def test_the_prediction_is_what_was_won(name: str, tmp_path: Path) -> None:
     trace = tmp_path / f"{name}.sst"
     trace.write_bytes(lzma.decompress((TRACES / f"{name}.sst.xz").read_bytes()))
-    costs = analyse_path(str(trace)).wait_costs
-    assert costs is not None
+    (costs,) = analyse_path(str(trace)).wait_costs
     (cost,) = [cost for cost in costs.waits if cost.location.line == WON[name]["line"]]
     assert cost.saves_ns / 1e6 == pytest.approx(WON[name]["won"], rel=WIDE.get(name, TOLERANCE))
     assert cost.saves_ns > cost.spread_ns

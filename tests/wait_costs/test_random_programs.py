@@ -58,8 +58,7 @@ def run(steps: list[Step], left_out: int = -1, recorded: bool = False) -> TimedD
 def test_each_wait_costs_what_the_program_without_it_wins(steps: list[Step]) -> None:
     trace, recorded = run(steps, recorded=True).finish()
     took = run(steps).finish()[1]
-    costs = check_trace(trace, "run.sst").wait_costs
-    assert costs is not None
+    (costs,) = check_trace(trace, "run.sst").wait_costs
     assert costs.recorded_ns == pytest.approx(recorded, rel=0.002)
     prices = {cost.location.line: cost.saves_ns for cost in costs.waits}
     for number, (what, *_) in enumerate(steps):

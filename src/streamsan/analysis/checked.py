@@ -52,8 +52,10 @@ class Checked:
     """of a program of several sources: all of them"""
     executed: frozenset[Place] = frozenset()
     """of such a program: the places of its operations, for another one may have some of the sources, too"""
-    wait_costs: RunCosts | None = None
-    """what waits cost, where a recording says when the device did its work"""
+    wait_costs: tuple[RunCosts, ...] = ()
+    """what waits cost, of each recording that says when the device did its work"""
+    files: int = 1
+    """how many files were checked; of a program they are counted by `program`"""
     timelines: tuple[Timeline, ...] = field(default=(), compare=False)
     """the runs, where a report draws them"""
     seen: FilesSeen = field(default_factory=FilesSeen, compare=False)
@@ -63,7 +65,7 @@ class Checked:
 def files_of(results: Sequence[Checked]) -> int:
     """Return how many files were checked."""
     shared = {file for result in results for file in result.program}
-    return len(shared) + sum(1 for result in results if not result.program)
+    return len(shared) + sum(result.files for result in results if not result.program)
 
 
 def operations_of(results: Sequence[Checked]) -> int:

@@ -133,7 +133,7 @@ def check_trace(trace: Trace, path: str, sources: Mapping[str, str] | None = Non
         from streamsan.wait_costs.priced_waits import with_costs
 
         findings, costs = with_costs(trace, checked.findings, found, needed)
-        checked = replace(checked, findings=findings, wait_costs=costs)
+        checked = replace(checked, findings=findings, wait_costs=() if costs is None else (costs,))
     if proofs.drawn:
         from streamsan.analysis.drawn_runs import Run, drawn
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from streamsan.checking.every_input import check_all
+from streamsan.checking.every_input import check_all, together
 from streamsan.checking.macros import macros_of
 from streamsan.checking.reporting import Reporting
 from streamsan.checking.request import Request
@@ -76,9 +76,11 @@ def check(
     )
     expanded = request.expanded
     inputs, options, cut_short = in_programs(expanded.inputs, request.options)
-    results, failed, limits = check_all(inputs, options, proofs=replace(reporting.proofs, drawn=drawn))
-    problems = [*request.limits, *expanded.unreadable, *failed, *limits, *expanded.remarks, *cut_short]
-    return reporting.report(results, problems, request.unread)
+    proofs = replace(reporting.proofs, drawn=drawn)
+    checked = check_all(inputs, options, proofs=proofs, results=together(inputs)).whole()
+    wrong = [*expanded.unreadable, *checked.unreadable]
+    problems = [*request.limits, *wrong, *checked.limits, *expanded.remarks, *cut_short]
+    return reporting.report(checked.results, problems, request.unread)
 
 
 def _words(paths: Iterable[PathLike]) -> list[str]:

@@ -138,7 +138,7 @@ class Reporting:
             in_baseline=len(selected) - len(findings),
             unused_suppressions=tuple(unused),
             problems=(*problems, *rejected, *remarks),
-            run_costs=tuple(result.wait_costs for result in results if result.wait_costs is not None),
+            run_costs=tuple(costs for result in results for costs in result.wait_costs),
             timelines=tuple(timeline for result in results for timeline in result.timelines),
             unread=Unread.merged([unread or Unread(), *(result.unread for result in results)]),
         )

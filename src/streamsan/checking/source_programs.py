@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from streamsan.analysis.programs import Outline, outline, partners_of, programs_of
 from streamsan.analysis.source_options import SourceOptions
-from streamsan.checking.every_input import FEWEST_FOR_PROCESSES
+from streamsan.checking.every_input import Workers
 from streamsan.checking.folders import Input
 from streamsan.report import Problem
 
 if TYPE_CHECKING:
+    from streamsan.checking.engines.worker_engine import WorkerEngine
     from streamsan.checking.remembered.results import RememberedResults
 
 
@@ -38,18 +39,25 @@ def _outlines(
         known = [remembered.find_outline(path) for path in paths]
         found = {each.path: each for each in known if each is not None}
     unknown = [path for path in paths if path not in found]
-    if jobs == 1 or len(unknown) < FEWEST_FOR_PROCESSES:
-        read = [outline(path, options) for path in unknown]
-    else:
-        # Loaded late, for the time that it takes.
-        from streamsan.checking import worker_processes
-
-        read = worker_processes.outlines(unknown, options, jobs)
+    engine = Workers(jobs).engine(len(unknown))
+    read = [outline(path, options) for path in unknown] if engine is None else _spread(engine, unknown, options)
     for each in read:
         found[each.path] = each
         if remembered is not None:
             remembered.keep_outline(each)
     return [found[path] for path in paths]
+
+
+def _spread(engine: WorkerEngine, paths: Sequence[str], options: SourceOptions) -> list[Outline]:
+    """Return the outlines of sources, which workers read."""
+    # Loaded late, for the time that it takes.
+    from streamsan.checking.engines.lost_workers import outcomes
+    from streamsan.checking.engines.worker_engine import WorkerLost
+    from streamsan.checking.engines.worker_tasks import OutlineTask
+
+    # Of one that kills its workers nothing is known here: who checks it says so.
+    found = outcomes(engine, OutlineTask(options), paths)
+    return [Outline(path) if isinstance(each, WorkerLost) else each for path, each in found]
 
 
 def _remarks(cut_short: int) -> list[Problem]:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import click
 
+from streamsan.checking.every_input import Workers, together
 from streamsan.checking.macros import in_order
 from streamsan.checking.remembered.results import remembered_results
 from streamsan.checking.request import Request
 from streamsan.checking.source_programs import in_programs
+from streamsan.cli import INTERRUPTED
 from streamsan.cli.checking import available_cores, check_all
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.program import require_place
@@ -24,6 +26,7 @@ from streamsan.cli.report_options import (
     say_unread,
 )
 from streamsan.cli.standard_input import DASH, StandardInput
+from streamsan.findings.reading_gaps import Unread
 
 EPILOG = """\b
 Examples:
@@ -32,6 +35,7 @@ Examples:
   streamsan check -p build
   streamsan check run.sst --format json
   streamsan check . --select SS1,SS2 --notes
+  streamsan check traces/ --jobs 8
   streamsan check --diff src/ | git apply
   streamsan check --diff --format json pipeline.cu
   git show :src/pipeline.cu | streamsan check - --stdin-name src/pipeline.cu
@@ -196,6 +200,7 @@ def check(
         require_place(report_file)
     if diff or fix:
         # Imported late: only who wants edits waits for what makes them.
+        from streamsan.checking.gathered import gathered
         from streamsan.cli import edited as edits
         from streamsan.cli import fixing
         from streamsan.cli.seeker import seeking
@@ -215,20 +220,26 @@ def check(
             say_each([*unreadable, *edited.unreadable])
             edits.say_record_again(edited)
             return 2 if unreadable or edited.unreadable else 1 if edited.left and not exit_zero else 0
-    # Edits are sought in the traces that findings come from, which stay in the processes that read them.
-    processes = 1 if diff else jobs or available_cores()
     if fix and remembered is not None:
         remembered = remembered_results(cache_dir, options, reporting.proofs)  # the files are others now
     elif remembered is not None:
         remembered = remembered.of_programs(options)
-    results, failed, problems = check_all(inputs, options, reporting.proofs, processes, remembered)
-    unreadable += failed
     if diff:
+        # Edits are sought in the traces that findings come from, which stay in the processes that read them.
+        checked = check_all(inputs, options, reporting.proofs, Workers(), remembered).whole()
         with seeking() as tell:
-            results, failed = fixing.with_edits(results, options, reporting, tell)
+            found, failed = fixing.with_edits(checked.results, options, reporting, tell)
+        results = gathered(inputs, found)
         unreadable += failed
+    else:
+        workers = Workers(jobs or available_cores())
+        checked = check_all(inputs, options, reporting.proofs, workers, remembered, together(inputs))
+        results = checked.results
+    unreadable += checked.unreadable
     report = reporting.report(
-        results, [*request.limits, *unreadable, *problems, *expanded.remarks, *cut_short], request.unread
+        results,
+        [*request.limits, *unreadable, *checked.limits, *expanded.remarks, *cut_short],
+        Unread.merged([request.unread, checked.unread]),
     )
     say_problems(report)
     if report_file:
@@ -236,6 +247,8 @@ def check(
             return 2
     elif results or expanded.remarks or reporting.form != "text":
         _print(reporting.render(report, sys.stdout))
+    if checked.interrupted:
+        return INTERRUPTED
     if reporting.strict and report.unread:
         say_unread(report.unread)
         return 2

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamsan.analysis.checked import Checked
 from streamsan.analysis.source_options import SourceOptions
 from streamsan.analysis.suffixes import TRACE_SUFFIX
 from streamsan.checking import every_input
-from streamsan.checking.every_input import Watch, nobody_watches
+from streamsan.checking.every_input import CheckedInputs, Results, Workers
 from streamsan.checking.folders import Input
-from streamsan.cli.progress import progress
+from streamsan.cli.progress import Step, progress
 from streamsan.evidence.proofs import Proofs
-from streamsan.report import Problem
 from streamsan.report.printable import printable
 
 if TYPE_CHECKING:
@@ -32,27 +29,31 @@ def check_all(
     inputs: Sequence[Input],
     options: SourceOptions,
     proofs: Proofs,
-    jobs: int = 1,
+    workers: Workers | None = None,
     remembered: RememberedResults | None = None,
-) -> tuple[list[Checked], list[Problem], list[Problem]]:
-    """Check the inputs, in up to `jobs` processes. Returns the results, what could not be read, what limits them."""
-    with _progress() as watch:
-        return every_input.check_all(inputs, options, watch, proofs, jobs, remembered)
-
-
-@contextmanager
-def _progress() -> Iterator[Watch]:
-    """Give a function that shows what is being checked: on a terminal only, and gone when done."""
+    results: Results | None = None,
+) -> CheckedInputs:
+    """Check the inputs, as `every_input.check_all` does, and show how far that is."""
     with progress() as show:
-        if show is None:
-            yield nobody_watches
-            return
+        watch = _Shown(show) if show is not None else None
+        return every_input.check_all(inputs, options, watch, proofs, workers, remembered, results)
 
-        def watch(path: str, number: int, total: int) -> Callable[[int, int], None] | None:
-            description = f"{number + 1}/{total} {printable(path)[-60:]}"
-            show(description, number, total)
-            if Path(path).suffix.lower() != TRACE_SUFFIX:
-                return None
-            return lambda done, operations: show(description, done, operations)
 
-        yield watch
+class _Shown:
+    """Shows what is checked, how many inputs are done, and how many findings there are up to now."""
+
+    def __init__(self, show: Step) -> None:
+        self._show = show
+
+    def begins(self, path: str, number: int, total: int) -> Callable[[int, int], None] | None:
+        """Show an input that this process begins with, and of a trace how far it is."""
+        description = f"{number + 1}/{total} {printable(path)[-60:]}"
+        self._show(description, number, total)
+        if Path(path).suffix.lower() != TRACE_SUFFIX:
+            return None
+        return lambda done, operations: self._show(description, done, operations)
+
+    def done(self, count: int, total: int, findings: int) -> None:
+        """Show how many inputs are done."""
+        found = "1 finding" if findings == 1 else f"{findings:,} findings"
+        self._show(f"{count}/{total} checked, {found}", count, total)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from streamsan.analysis.checked import Checked, UnreadableError
+from streamsan.checking.every_input import Workers, together
 from streamsan.checking.json_findings import read_json_findings
 from streamsan.checking.request import Request
 from streamsan.checking.source_programs import in_programs
@@ -73,10 +74,10 @@ def report(
         expanded = request.expanded
         processes = jobs or available_cores()
         inputs, options, cut_short = in_programs(expanded.inputs, request.options, processes)
-        checked, failed, limits = check_all(inputs, options, reporting.proofs, processes)
-        results += checked
-        unreadable += [*expanded.unreadable, *failed]
-        problems = [*request.limits, *limits, *expanded.remarks, *cut_short]
+        checked = check_all(inputs, options, reporting.proofs, Workers(processes), results=together(inputs)).whole()
+        results += checked.results
+        unreadable += [*expanded.unreadable, *checked.unreadable]
+        problems = [*request.limits, *checked.limits, *expanded.remarks, *cut_short]
     made = reporting.report(results, [*unreadable, *problems])
     say_problems(made)
     if not results or not deliver(made, reporting, output):

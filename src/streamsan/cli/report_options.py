@@ -55,7 +55,8 @@ def say_problems(report: Report) -> None:
 def say_each(problems: Iterable[Problem]) -> None:
     """Write problems to standard error, a line each."""
     for problem in problems:
-        click.echo(f"streamsan: {printable(problem.file)}: {printable(problem.message)}", err=True)
+        where = f"{printable(problem.file)}: " if problem.file else ""
+        click.echo(f"streamsan: {where}{printable(problem.message)}", err=True)
 
 
 def deliver(report: Report, reporting: ReportOptions, file: str) -> bool:

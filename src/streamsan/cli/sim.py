@@ -269,12 +269,12 @@ def _check_files(path: str, reporter: Reporter, error_exitcode: int | None) -> i
     if not os.path.isdir(path):
         _require_script(path)
     expanded = expand([path])
-    results, failed, problems = check_all(expanded.inputs, SourceOptions(), reporter.options.proofs)
-    unreadable = [*expanded.unreadable, *failed]
-    if not results:
+    checked = check_all(expanded.inputs, SourceOptions(), reporter.options.proofs).whole()
+    unreadable = [*expanded.unreadable, *checked.unreadable]
+    if not checked.results:
         say_each(unreadable)
         return 2
-    found, incomplete = reporter.deliver(results, [*unreadable, *problems, *expanded.remarks])
+    found, incomplete = reporter.deliver(checked.results, [*unreadable, *checked.limits, *expanded.remarks])
     if unreadable or incomplete:
         return 2
     return error_exitcode if found and error_exitcode is not None else 0

@@ -58,6 +58,8 @@ class Unread:
     """recordings that are not whole"""
     absent: frozenset[str] = frozenset()
     """sources that a build lists, and that are not there"""
+    unchecked: frozenset[str] = frozenset()
+    """inputs that nobody came to: the check was interrupted, or lost those who did it"""
 
     @classmethod
     def merged(cls, inputs: Iterable[Unread]) -> Unread:
@@ -74,6 +76,7 @@ class Unread:
             reached=reached,
             recordings=frozenset().union(*(each.recordings for each in inputs)),
             absent=frozenset().union(*(each.absent for each in inputs)),
+            unchecked=frozenset().union(*(each.unchecked for each in inputs)),
         )
 
     def __bool__(self) -> bool:
@@ -111,6 +114,7 @@ class Unread:
             (_lines(self._of_the_program()), _CALL, "not reached"),
             (sorted(self.recordings), "recording", "not whole"),
             (sorted(self.absent), "source", "not found"),
+            (sorted(self.unchecked), "input", "not checked"),
         )
 
     @property

@@ -165,6 +165,7 @@ def _unread(unread: Unread) -> dict[str, Any]:
         ],
         "recordings_not_whole": sorted(unread.recordings),
         "sources_not_found": sorted(unread.absent),
+        "inputs_not_checked": sorted(unread.unchecked),
     }
 
 
