@@ -13,7 +13,7 @@ from streamsan.checking.remembered.results import remembered_results
 from streamsan.checking.request import Request
 from streamsan.checking.source_programs import in_programs
 from streamsan.cli import INTERRUPTED
-from streamsan.cli.checking import available_cores, check_all
+from streamsan.cli.checking import available_cores, check_all, workers_at
 from streamsan.cli.pipes import silence_stdout
 from streamsan.cli.program import require_place
 from streamsan.cli.report_options import (
@@ -36,6 +36,7 @@ Examples:
   streamsan check run.sst --format json
   streamsan check . --select SS1,SS2 --notes
   streamsan check traces/ --jobs 8
+  streamsan check /shared/traces --on dask://scheduler:8786
   streamsan check --diff src/ | git apply
   streamsan check --diff --format json pipeline.cu
   git show :src/pipeline.cu | streamsan check - --stdin-name src/pipeline.cu
@@ -120,6 +121,14 @@ _FILE = click.Path(path_type=str)
     metavar="N",
     help="Check up to N inputs at a time, each in a process of its own; without it as many as there are cores.",
 )
+@click.option(
+    "--on",
+    "on",
+    default="",
+    metavar="ADDRESS",
+    help="Let a cluster check the inputs: dask://HOST:PORT, ray://HOST:PORT, ray://auto; dask:// and ray:// begin one "
+    "of --jobs processes here.",
+)
 @click.option("--no-cache", is_flag=True, help="Read every source, also one that has not changed since it was checked.")
 @click.option(
     "--cache-dir",
@@ -156,6 +165,7 @@ def check(
     stdin_name: str,
     report_file: str,
     jobs: int | None,
+    on: str,
     no_cache: bool,
     cache_dir: str,
     reporting: ReportOptions,
@@ -173,6 +183,8 @@ def check(
         raise click.UsageError("give a source, a trace or a folder, or -p BUILD (or `paths` in streamsan.toml)")
     if fix and DASH in paths:
         raise click.UsageError("--fix writes files, and standard input is none: --diff prints a patch")
+    if on and (diff or fix):
+        raise click.UsageError("--on lets others check; edits are sought here: leave it out with --diff and --fix")
     given = StandardInput.read(paths, stdin_name)
     request = Request.of(
         given.among(paths) if given else paths,
@@ -232,8 +244,8 @@ def check(
         results = gathered(inputs, found)
         unreadable += failed
     else:
-        workers = Workers(jobs or available_cores())
-        checked = check_all(inputs, options, reporting.proofs, workers, remembered, together(inputs))
+        with workers_at(on, jobs or available_cores()) as workers:
+            checked = check_all(inputs, options, reporting.proofs, workers, remembered, together(inputs))
         results = checked.results
     unreadable += checked.unreadable
     report = reporting.report(

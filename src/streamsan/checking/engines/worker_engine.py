@@ -19,6 +19,10 @@ class WorkerLost:
     """how many workers died while they had the path, where the engine tried by itself"""
 
 
+class UnreachableError(Exception):
+    """A cluster cannot be reached or begun. `str()` is one line with the reason."""
+
+
 class ClusterLostError(Exception):
     """There is nobody left who could do the work. `str()` is one line with the reason."""
 
