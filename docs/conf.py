@@ -24,7 +24,7 @@ CONTENTS = {
     "Use": [
         *("docs/command-line", "docs/in-your-tools", "docs/recording", "docs/opencl", "docs/simulated-device"),
         *("docs/simulated-device-examples", "docs/pytest", "docs/fixes", "docs/witness", "docs/wait-costs"),
-        *("docs/html-report", "docs/exports", "docs/editor"),
+        *("docs/html-report", "docs/exports", "docs/fleet", "docs/editor"),
     ],
     "Rules": ["docs/rules/README", *RULES],
     "How right it is": [
