@@ -64,12 +64,14 @@ void Retiming::start(const TimedOperations& operations, bool predicts) {
 }
 
 void Retiming::sum_own_work() {
-    std::vector<Nanoseconds> by_thread;
+    // Of a damaged trace the sum may come round, which only unsigned numbers may.
+    std::vector<std::uint64_t> by_thread;
     own_until_.reserve(operations_.sequences.size());
     for (std::size_t row = 0; row < operations_.sequences.size(); ++row) {
         const std::uint16_t thread = operations_.threads[row];
         if (thread >= by_thread.size()) by_thread.resize(thread + 1U);
-        own_until_.push_back(by_thread[thread] += operations_.own[row].before);
+        by_thread[thread] += static_cast<std::uint64_t>(operations_.own[row].before);
+        own_until_.push_back(by_thread[thread]);
     }
 }
 
@@ -131,7 +133,7 @@ Nanoseconds Retiming::enter_predicted(Host& host, Nanoseconds others) const {
     const OwnTimes& own = operations_.own[row_];
     const Nanoseconds ready = is_unbound(row_, Unbound::call) ? host.free : std::max(host.free, others);
     // With the thread's work before calls that were taken out. A call that was moved up has its own alone.
-    const Nanoseconds since = own_until_[row_] - host.own;
+    const auto since = static_cast<Nanoseconds>(own_until_[row_] - host.own);
     host.own = std::max(host.own, own_until_[row_]);
     return ready + (since >= own.before ? since : own.before);
 }

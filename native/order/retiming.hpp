@@ -93,7 +93,7 @@ private:
     struct Host {
         Nanoseconds free = 0;          ///< when its latest call returned
         Nanoseconds polls_since = -1;  ///< when it began to ask again and again; -1: it does not
-        Nanoseconds own = 0;           ///< `before` of its operations until now, summed
+        std::uint64_t own = 0;         ///< `before` of its operations until now, summed
     };
 
     void start(const TimedOperations& operations, bool predicts);
@@ -122,7 +122,7 @@ private:
     bool active_ = false;
     bool predicts_ = false;
     TimedOperations operations_;
-    std::vector<Nanoseconds> own_until_;                   ///< by row: `before` of its thread's operations up to it
+    std::vector<std::uint64_t> own_until_;                 ///< by row: `before` of its thread's operations up to it
     std::vector<Host> hosts_;                              ///< by thread
     std::vector<std::vector<Nanoseconds>> ends_;           ///< by timeline and tick: when that was over
     std::unordered_map<std::uint64_t, DeviceLoad> loads_;  ///< by context and engine

@@ -21,6 +21,8 @@ PARTS = (OperationKind.GRAPH_NODE, OperationKind.GRAPH_EDGE)
 """what has no time of its own: it came with the operation before it"""
 DEFAULT_LAUNCH, DEFAULT_GAP, DEFAULT_WAIT = 5_000, 1_500, 3_000
 """ns, where a trace shows none: about what an H200 with driver 580 takes"""
+LATEST = 1 << 53
+"""ns: no run takes so long (104 days); what says later is damaged"""
 PATIENCE = (25, 50, 75)
 """percentiles: how long a launch and a gap take that were not seen; the middle one is the prediction"""
 
@@ -147,6 +149,7 @@ class MeasuredRun:
 def _device_times(slots: Slots) -> Slots:
     """Return the DEVICE_TIMEs of a trace, by the sequence of the operation whose work it was."""
     told: Slots = slots[slots["kind"] == OperationKind.DEVICE_TIME]
+    told = told[(told["time"] < LATEST) & (told["size"] < LATEST)]
     return told[np.argsort(told["object"], kind="stable")]
 
 
@@ -154,7 +157,7 @@ def _times(slots: Slots, device: Slots) -> NDArray[np.int64]:
     """Return when each call was entered and left, and its work begun and ended; -1 where that is not known."""
     times = np.full((len(slots), 4), -1, np.int64)
     entered = slots["time"].astype(np.int64)
-    unknown = (entered == 0) | np.isin(slots["kind"], PARTS)
+    unknown = (slots["time"] == 0) | (slots["time"] >= LATEST) | np.isin(slots["kind"], PARTS)
     times[:, 0] = np.where(unknown, -1, entered)
     times[:, 1] = np.where(unknown, -1, entered + durations(slots).astype(np.int64))
     for thread in np.unique(slots["thread"], return_counts=True)[0]:

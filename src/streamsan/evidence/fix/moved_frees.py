@@ -45,6 +45,8 @@ def later_freed(edits: Edits, free: int, behind: int, extent: int) -> bool:
             launches = int(slots["kind"][behind]) in LAUNCHES_AND_WAITS
             if not (launches or int(slots["object"][owner])):
                 return False
+            if int(slots["size"][owner]) >= ELSEWHERE:  # no memory is so large: the trace is damaged
+                return False
             _move_away(edits, owner, ELSEWHERE + (free << 32) + (number << 28))
         refused = between & (part["status"] == status.invalid_value) & (begins >= address) & (begins < end)
         _succeed(edits, np.flatnonzero(refused) + free + 1)
