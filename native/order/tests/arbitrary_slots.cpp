@@ -163,6 +163,39 @@ void patch_references(Generator& generator, const std::vector<unsigned char>& by
     std::printf("%zu pieces with patched references\n", found);
 }
 
+/// Times for every slot, of which many contradict the order.
+struct ArbitraryTimes {
+    ArbitraryTimes(Generator& generator, std::size_t count) {
+        constexpr std::uint64_t latest = std::uint64_t{1} << 53;
+        const auto moment = [&] {
+            const std::uint64_t most = generator.below(3) == 0 ? latest : 100'000;
+            return static_cast<order::Nanoseconds>(generator.below(most));
+        };
+        for (std::size_t i = 0; i < count; ++i) {
+            sequences.push_back(i + 1);
+            threads.push_back(static_cast<std::uint16_t>(generator.below(5)));
+            const order::Nanoseconds entered = moment(), begun = generator.below(2) == 0 ? -1 : moment();
+            times.push_back({entered, entered + moment(), begun, begun < 0 ? -1 : begun + moment()});
+            fills.push_back(static_cast<std::uint16_t>(generator.below(1001)));
+            engines.push_back(static_cast<std::uint8_t>(generator.below(6)));
+        }
+        own.resize(count);
+        unbound.resize(count);
+        predicted.resize(count);
+    }
+
+    [[nodiscard]] order::TimedOperations operations() {
+        return {sequences, threads, times, own, unbound, fills, engines, predicted, 3000};
+    }
+
+    std::vector<std::uint64_t> sequences;
+    std::vector<std::uint16_t> threads;
+    std::vector<order::CallTimes> times, predicted;
+    std::vector<order::OwnTimes> own;
+    std::vector<std::uint8_t> unbound, engines;
+    std::vector<std::uint16_t> fills;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -195,11 +228,15 @@ int main(int argc, char** argv) {
         }
     }
     patch_references(generator, bytes);
-    enum class Mode { source, requirements, recording, later_part };
-    for (const Mode mode : {Mode::source, Mode::requirements, Mode::recording, Mode::later_part}) {
-        const bool recording = mode == Mode::recording || mode == Mode::later_part;
+    ArbitraryTimes times(generator, bytes.size() / sizeof(Slot) * 9 / 10);
+    enum class Mode { source, requirements, recording, later_part, measured, predicted };
+    for (const Mode mode :
+         {Mode::source, Mode::requirements, Mode::recording, Mode::later_part, Mode::measured, Mode::predicted}) {
+        const bool recording = mode != Mode::source && mode != Mode::requirements;
         order::Engine engine({0, 0, 0, 1, 7}, mode == Mode::requirements, {1}, {2}, recording,
                              mode == Mode::later_part ? count / 4 : 0);
+        if (mode == Mode::measured) engine.retiming().measure(times.operations());
+        if (mode == Mode::predicted) engine.retiming().predict(times.operations());
         const std::size_t slots = bytes.size() / sizeof(Slot);
         for (std::size_t at = 0; at < slots;) {
             // In pieces, each in a block of its own size, so that reading past its end is seen.
