@@ -182,6 +182,9 @@ def wait_of(core: ModelCore, call: Call, to: Value, source: Value) -> WaitClass:
         to_end = Endpoint.DEVICE if to_word == "device" else _host_side(to_end)
         if direction == "host_to_host":
             return WaitClass.COMPLETE
+    elif column == "synchronous" and from_end is Endpoint.UNKNOWN and to_end in (Endpoint.PINNED, Endpoint.PAGEABLE):
+        # Whatever it reads: from the device to the host, or within the host, it is complete when it returns.
+        from_end = Endpoint.DEVICE
     elif Endpoint.UNKNOWN in (from_end, to_end) or from_end is to_end is Endpoint.MANAGED:
         return CUDA.waits.of_copy(column, Endpoint.UNKNOWN, Endpoint.UNKNOWN)
     return CUDA.waits.of_copy(column, from_end, to_end)
