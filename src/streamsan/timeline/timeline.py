@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.timeline.calls_drawn import Call, calls_of
-from streamsan.timeline.device_times import device_times
 from streamsan.timeline.drawn_edges import Edges, edges_of
 from streamsan.timeline.lanes import Lane, lanes_of
 from streamsan.timeline.memory_bars import MemoryBars, bars_of
 from streamsan.timeline.shown_operations import shown_slots
 from streamsan.timeline.wait_sites import WaitSite, wait_sites
 from streamsan.trace import Trace
+from streamsan.trace.device_spans import device_spans
 from streamsan.trace.store import Slots, durations
 
 
@@ -95,7 +95,7 @@ def timeline_of(trace: Trace, needed_waits: Collection[tuple[int, int]] | None =
     processes: NDArray[np.int64] = process_of[np.minimum(slots["thread"], len(process_of) - 1)]
     duration = durations(slots)
     time = _times(slots)
-    ran_at, ran_for = device_times(slots["sequence"], told, _first(slots))
+    ran_at, ran_for = _ran(slots, told)
     memory = bars_of(slots, processes, calls, call)
     notes = []
     if left_out:
@@ -130,6 +130,17 @@ def _began(trace: Trace, slots: Slots) -> int:
     """Return the first known moment, ns since the Unix epoch; 0 where the trace does not know."""
     first = _first(slots)
     return trace.clock + first if trace.clock > 0 and first else 0
+
+
+def _ran(slots: Slots, told: Slots) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return by operation when the device began its work, after the first known moment, and how long it took."""
+    ran_at, ran_for = np.zeros(len(slots), np.uint64), np.zeros(len(slots), np.uint64)
+    rows, begun, ended = device_spans(slots["sequence"], told)
+    first = np.uint64(_first(slots))
+    sound = (begun >= first) & (ended > begun)
+    ran_at[rows[sound]] = begun[sound] - first
+    ran_for[rows[sound]] = ended[sound] - begun[sound]
+    return ran_at, ran_for
 
 
 def _first(slots: Slots) -> int:

@@ -72,7 +72,7 @@ def stream_ordered(trace: EditableTrace, case: Case) -> Change | None:
     streams: dict[int, list[tuple[int, int]]] = {}
     for row in sorted(changed):
         streams.setdefault(int(slots["address"][row]), []).append((row, changed[row]["stream"]))
-    allocations = _at_place(trace, OperationKind.ALLOC, made.site)
+    allocations = trace.calls_at(made.site, OperationKind.ALLOC)
     for row in allocations:
         later = [stream for free, stream in streams.get(int(slots["address"][row]), ()) if free > row]
         if not later:
@@ -86,7 +86,7 @@ def allocated_once(trace: EditableTrace, case: Case) -> Change | None:
     made, freed = case.allocation, case.first(RelatedRole.FREE)
     if made is None or freed is None:
         return None
-    allocations = _at_place(trace, OperationKind.ALLOC, made.site)
+    allocations = trace.calls_at(made.site, OperationKind.ALLOC)
     frees = trace.instances(freed)
     addresses = set(trace.slots["address"][[*allocations, *frees]].tolist())
     # With several addresses it is not known which use would be of which memory. On several streams the turns may
@@ -114,12 +114,3 @@ def _using_streams(trace: EditableTrace, address: int, size: int) -> set[int]:
     rows = owner[meets]
     works = np.isin(slots["kind"][rows], USES)
     return set(slots["stream"][rows[works]].tolist())
-
-
-def _at_place(trace: EditableTrace, kind: OperationKind, site: int) -> list[int]:
-    slots = trace.slots
-    rows = np.flatnonzero(trace.starts & (slots["kind"] == kind))
-    place = trace.place(site)
-    same = [each for each in distinct(slots["site"][rows]) if trace.place(each) == place]
-    found: list[int] = rows[np.isin(slots["site"][rows], same)].tolist()
-    return found

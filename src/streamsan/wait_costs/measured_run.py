@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.order._engine import Engine
-from streamsan.order.engine import begins_at
+from streamsan.order.engine import RECORDING, begins_at
 from streamsan.trace import Trace
+from streamsan.trace.device_spans import device_spans
 from streamsan.trace.store import Slots, durations, owners
 from streamsan.vocabulary import OperationKind
 
@@ -50,9 +51,8 @@ class MeasuredRun:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = EditableTrace(trace)
-        self._origin = trace
         slots = self.trace.slots
-        self.device = _device_times(slots)
+        device = _device_times(slots)
         rows = np.flatnonzero(owners(slots) & (slots["kind"] != OperationKind.DEVICE_TIME))
         order = np.argsort(slots["sequence"][rows], kind="stable")
         self.rows: NDArray[np.int64] = rows[order]
@@ -60,8 +60,8 @@ class MeasuredRun:
         own = slots[self.rows]
         self._sequences = np.ascontiguousarray(own["sequence"])
         self._threads = np.ascontiguousarray(own["thread"])
-        self._times = _times(own, self.device)
-        fills, engines = _device_parts(self._sequences, self.device)
+        self._times = _times(own, device)
+        fills, engines = _device_parts(self._sequences, device)
         self._fills, self._engines = fills, engines
         self._own = np.zeros((len(self.rows), 4), np.int64)
         self._own[:, (LAUNCH, GAP)] = -1
@@ -90,8 +90,7 @@ class MeasuredRun:
     @property
     def recorded(self) -> int:
         """How long the run took, ns, from its first call to the end of its last call or work."""
-        known = self._times[self._times[:, 0] >= 0]
-        return int(known[:, (1, 3)].max() - known[:, 0].min()) if len(known) else 0
+        return _length(self._times)
 
     def waited(self, rows: Sequence[int]) -> int:
         """Return how long the calls at these rows of the trace took in all, ns."""
@@ -122,13 +121,12 @@ class MeasuredRun:
             own[at, CALL] = np.minimum(own[at, CALL], cost)
         self._predicted.fill(-1)
         self._run(slots, own, predicts=True, wait=self._wait)
-        known = self._predicted[self._predicted[:, 0] >= 0]
-        return int(known[:, (1, 3)].max() - known[:, 0].min()) if len(known) else 0
+        return _length(self._predicted)
 
     def _run(self, slots: Slots, own: NDArray[np.int64], *, predicts: bool, wait: int) -> None:
-        trace = self._origin
+        trace = self.trace.trace
         engine = Engine(
-            [thread.process for thread in trace.threads], False, [], [], trace.origin == "recording", begins_at(trace)
+            [thread.process for thread in trace.threads], False, [], [], trace.origin == RECORDING, begins_at(trace)
         )
         engine.retime(
             predicts,
@@ -146,11 +144,16 @@ class MeasuredRun:
         engine.finish()
 
 
+def _length(times: NDArray[np.int64]) -> int:
+    """Return the time from the first call to the end of the last call or work."""
+    known = times[times[:, 0] >= 0]
+    return int(known[:, (1, 3)].max() - known[:, 0].min()) if len(known) else 0
+
+
 def _device_times(slots: Slots) -> Slots:
-    """Return the DEVICE_TIMEs of a trace, by the sequence of the operation whose work it was."""
+    """Return the DEVICE_TIMEs of a trace that can be."""
     told: Slots = slots[slots["kind"] == OperationKind.DEVICE_TIME]
-    told = told[(told["time"] < LATEST) & (told["size"] < LATEST)]
-    return told[np.argsort(told["object"], kind="stable")]
+    return told[(told["time"] < LATEST) & (told["size"] < LATEST)]
 
 
 def _times(slots: Slots, device: Slots) -> NDArray[np.int64]:
@@ -163,13 +166,8 @@ def _times(slots: Slots, device: Slots) -> NDArray[np.int64]:
     for thread in np.unique(slots["thread"], return_counts=True)[0]:
         rows = np.flatnonzero(slots["thread"] == thread)
         _fill(times, rows)
-    if len(device):
-        numbers, first = np.unique(device["object"], return_index=True, return_counts=True)[:2]
-        begun = np.minimum.reduceat(device["time"].astype(np.int64), first)
-        ended = np.maximum.reduceat((device["time"] + device["size"]).astype(np.int64), first)
-        at = np.searchsorted(slots["sequence"], numbers)
-        known = (at < len(slots)) & (slots["sequence"][np.minimum(at, len(slots) - 1)] == numbers)
-        times[at[known], 2], times[at[known], 3] = begun[known], ended[known]
+    worked, begun, ended = device_spans(slots["sequence"], device)
+    times[worked, 2], times[worked, 3] = begun.astype(np.int64), ended.astype(np.int64)
     return times
 
 

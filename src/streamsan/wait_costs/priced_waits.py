@@ -55,13 +55,14 @@ def with_costs(
     if trace.operations > MOST_OPERATIONS:
         return tuple(findings), None
     run = MeasuredRun(trace)
-    asked = _asked(run, findings, found, needed)
+    verification = Verification(trace, found, MadeFindings(trace))
+    asked = _asked(run, findings, verification, needed)
     savings = [
         run.saving(each.change.edits(run.trace).applied().slots, each.change.cheap, LEAVES_WORK_BEHIND)
         for each in asked
     ]
     costs = [_cost(trace, run, each, saving) for each, saving in zip(asked, savings, strict=True)]
-    together = _together(trace, run, asked, found)
+    together = _together(run, asked, verification)
     priced = {id(each.finding): saving for each, saving in zip(asked, savings, strict=True) if each.finding is not None}
     waits = tuple(sorted(costs, key=lambda cost: (-cost.saves_ns, cost.location.file, cost.location.line)))
     told = tuple(_priced(finding, priced.get(id(finding))) for finding in findings)
@@ -75,10 +76,10 @@ def _priced(finding: Finding, saving: Saving | None) -> Finding:
 
 
 def _asked(
-    run: MeasuredRun, findings: Sequence[Finding], found: Sequence[Finding], needed: Collection[tuple[int, int]]
+    run: MeasuredRun, findings: Sequence[Finding], verification: Verification, needed: Collection[tuple[int, int]]
 ) -> list[_Asked]:
     trace = run.trace
-    can_go = list(_that_can_go(run, findings, found))
+    can_go = list(_that_can_go(run, findings, verification))
     told = {row for each in can_go for row in each.rows}
     brings = {(place_of(trace.trace, site), api) for site, api in needed}
     others = []
@@ -90,9 +91,8 @@ def _asked(
     return [*can_go, *others][: max(MOST_PLACES, len(can_go))]
 
 
-def _that_can_go(run: MeasuredRun, findings: Sequence[Finding], found: Sequence[Finding]) -> Iterator[_Asked]:
+def _that_can_go(run: MeasuredRun, findings: Sequence[Finding], verification: Verification) -> Iterator[_Asked]:
     """Yield what findings say that can go, as far as the trace without it has no new finding: no order is broken."""
-    verification = Verification(run.trace.trace, found, MadeFindings(run.trace.trace))
     for finding in findings:
         case = case_of(finding)
         if case is None:
@@ -120,7 +120,7 @@ def _change(run: MeasuredRun, finding: Finding, case: Case) -> Change | None:
             return None
 
 
-def _together(trace: Trace, run: MeasuredRun, asked: Sequence[_Asked], found: Sequence[Finding]) -> Saving:
+def _together(run: MeasuredRun, asked: Sequence[_Asked], verification: Verification) -> Saving:
     """Return what would be won without all that can go; nothing where the changes do not go together."""
     changes = [each.change for each in asked if each.finding is not None]
     if not changes:
@@ -129,7 +129,6 @@ def _together(trace: Trace, run: MeasuredRun, asked: Sequence[_Asked], found: Se
     for each in changes:
         change = change.beside(each)
     edited = change.edits(run.trace).applied()
-    verification = Verification(trace, found, MadeFindings(trace))
     first = next(each.finding for each in asked if each.finding is not None)
     if verification.of(edited, first).spared is None:
         return Saving(0, 0)

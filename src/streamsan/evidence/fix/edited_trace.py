@@ -64,12 +64,16 @@ class EditableTrace:
 
     def instances(self, operation: Operation) -> list[int]:
         """Return the rows of all successful operations of this kind at this operation's place, in order."""
-        key = (self.place(operation.site), int(operation.kind))
+        return self.calls_at(operation.site, operation.kind)
+
+    def calls_at(self, site: int, kind: OperationKind) -> list[int]:
+        """Return the rows of all operations of this kind at the place of a site, in order."""
+        key = (self.place(site), int(kind))
         found = self._rows.get(key)
         if found is None:
-            rows = np.flatnonzero(self.starts & (self.slots["kind"] == operation.kind))
+            rows = np.flatnonzero(self.starts & (self.slots["kind"] == kind))
             sites = self.slots["site"][rows]
-            same = [site for site in distinct(sites) if self.place(site) == key[0]]
+            same = [each for each in distinct(sites) if self.place(each) == key[0]]
             found = self._rows[key] = rows[np.isin(sites, same)].tolist()
         return found
 
