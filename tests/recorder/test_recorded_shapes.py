@@ -297,6 +297,15 @@ def test_large_structures_that_differ_are_told_whole_up_to_their_bytes(recorded:
     assert len(whole) == NEW_SHAPE_BYTES // (4 + 40 + 2 * 4 + 4000) + 1  # length, head, places, arguments
 
 
+def test_words_of_large_structures_that_rise_or_fall_are_soon_told_no_more(recorded: Scenarios) -> None:
+    found = shapes(recorded.trace("rising_words"))
+    counted = (ByteRun(56, 64), ByteRun(72, 80))
+    assert [shape.not_told for shape in found[:16]] == [()] * 8 + [(ByteRun(72, 80),)] * 8
+    assert {shape.not_told for shape in found[16:]} == {counted}
+    assert [struct.unpack_from("<Q", shape.arguments, 88)[0] for shape in found] == [k % 3 for k in range(100)]
+    assert len({shape.arguments for shape in found[16:]}) == 3
+
+
 @pytest.mark.deep
 def test_beyond_the_bound_a_shape_keeps_its_symbol_and_places(recorded: Scenarios) -> None:
     trace = recorded.trace("counters")

@@ -16,6 +16,8 @@ constexpr std::size_t most_runs = 1024;
 constexpr std::uint8_t most_searches = 4;
 constexpr std::uint8_t most_rounds = 32;
 constexpr std::size_t least_gain = 8;
+/// To tell launches with so many bytes of arguments apart costs as much as a dozen others.
+constexpr std::size_t many_bytes = 1024;
 /// In the place of any address: which one it is makes no difference.
 constexpr std::uint64_t any_address = 0x5353'0000'0000'0001;
 
@@ -80,6 +82,11 @@ Values values_of(std::span<const SeenLaunch> launches, const std::vector<Argumen
     return values;
 }
 
+/// Most pieces are the same in all launches: nothing is gathered of these.
+bool differs(const Values& values, std::size_t piece) {
+    return std::ranges::any_of(values, [&](const auto& each) { return each[piece] != values.front()[piece]; });
+}
+
 std::unordered_set<std::uint64_t> kinds_in(const Values& values, std::size_t piece) {
     std::unordered_set<std::uint64_t> kinds;
     for (const auto& each : values) kinds.insert(each[piece]);
@@ -103,6 +110,22 @@ bool are_leftovers(const std::unordered_set<std::uint64_t>& kinds) {
         if (word != 0) ++(is_host_address(word) ? addresses : numbers);
     }
     return addresses >= 2 && addresses >= 3 * numbers;
+}
+
+/// A word that rose, or fell, from each launch to the next: a counter or a time that calls before have left on the
+/// stack, a factor that goes with the steps. A program's first launches may have another word there.
+bool is_counted(const Values& values, std::size_t piece) {
+    constexpr std::size_t least_launches = 8;
+    const std::size_t all = values.size(), latest = std::max(least_launches, all - all / 4);
+    if (all < latest) return false;
+    std::size_t rises = 0, falls = 0;
+    for (std::size_t launch = all - latest + 1; launch < all; ++launch) {
+        const std::uint64_t before = values[launch - 1][piece], now = values[launch][piece];
+        if (before == any_address || now == any_address) return false;
+        ++(before < now ? rises : falls);
+        if (before == now) return false;
+    }
+    return rises == 0 || falls == 0;
 }
 
 ArgumentVariance& after(const ArgumentVariance* before) {
@@ -131,7 +154,8 @@ const ArgumentVariance& next_variance(const Kernel& kernel, std::span<const Seen
     const std::vector<ArgumentRun> pieces = pieces_of(kernel);
     const Values values = values_of(launches, pieces);
     std::vector<std::size_t> kinds;
-    for (std::size_t piece = 0; piece < pieces.size(); ++piece) kinds.push_back(kinds_in(values, piece).size());
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece)
+        kinds.push_back(differs(values, piece) ? kinds_in(values, piece).size() : 1);
     std::size_t most = launches.size();
     do most /= 2;
     while (most > 1 && groups_without(launches, values, kinds, most) * least_gain > launches.size());
@@ -152,13 +176,15 @@ const ArgumentVariance* next_leftovers(const Kernel& kernel, std::span<const See
     if (before != nullptr && before->round >= most_rounds) return nullptr;
     const std::vector<ArgumentRun> pieces = pieces_of(kernel);
     const Values values = values_of(launches, pieces);
+    const bool costly = kernel.argument_bytes >= many_bytes;
     std::vector<ArgumentRun> runs;
     bool more = false;
     for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
         const ArgumentRun& run = pieces[piece];
-        const bool fresh =
-            !is_known(before, run) && run.end - run.begin == piece_bytes && are_leftovers(kinds_in(values, piece));
-        if (fresh || is_known(before, run)) runs.push_back(run);
+        const bool known = is_known(before, run);
+        const bool fresh = !known && run.end - run.begin == piece_bytes && differs(values, piece) &&
+                           (are_leftovers(kinds_in(values, piece)) || (costly && is_counted(values, piece)));
+        if (fresh || known) runs.push_back(run);
         more |= fresh;
     }
     join_neighbours(runs);

@@ -226,7 +226,22 @@ SCENARIO(large_structures) {
     structure[3] = a;
     structure[499] = b;
     for (std::uint64_t count = 0; count < 200; ++count) {
-        structure[7] = count;
+        structure[7] = count * 119 % 200;  // up and down
+        launch(large, {&structure});
+    }
+}
+
+/// A large structure with a word that rises and one that falls from launch to launch, and one that comes again. At
+/// first the stack had something else there.
+SCENARIO(rising_words) {
+    const std::uint64_t a = allocate(0), b = allocate(1);
+    std::array<std::uint64_t, 500> structure{};
+    structure[3] = a;
+    structure[499] = b;
+    for (std::uint64_t count = 0; count < 100; ++count) {
+        structure[7] = count < 2 ? 1'000'000 - count : 30 * count;
+        structure[9] = ~(count * count);
+        structure[11] = count % 3;
         launch(large, {&structure});
     }
 }
