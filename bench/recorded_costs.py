@@ -4,7 +4,8 @@ In each turn every way runs once, in an order that goes round, and what counts i
 turn. A launch storm is a process for each run. A PyTorch step, PyTorch's tensors and CuPy's arrays are groups of
 processes, started before anything is measured; a line has the median of the groups' medians, and the least and the most
 of these: one process differs from the next by as much as recording costs, so two lines whose spreads overlap are not
-told apart. Here nothing is switched off within a process, so what PyTorch itself tells of its blocks counts too, unlike
+told apart. `--others` puts compute-sanitizer and PyTorch's CUDA Sanitizer beside them, with few steps, in a group of
+their own. Here nothing is switched off within a process, so what PyTorch itself tells of its blocks counts too, unlike
 the step of `recording.py`. FOLDER has another build's package (`pip install --target FOLDER`). Needs a GPU, nvcc and
 CUPTI's headers; a workload that fails is said and left out.
 """
@@ -27,12 +28,25 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from recording import HERE, Served, Way, WorkloadError, build_with_cupti, compiled, empty_subscriber, recorded, value_of
+from recording import (
+    HERE,
+    Served,
+    Way,
+    WorkloadError,
+    build_with_cupti,
+    compiled,
+    compute_sanitizer,
+    empty_subscriber,
+    recorded,
+    value_of,
+)
 
 PLAIN, EMPTY, THIS, OTHER = "plain", "a subscriber that does nothing", "streamsan run", "streamsan run, other build"
 STORM = "launch storm (us a launch; one process for each value)"
 FAILURES = (WorkloadError, OSError, subprocess.CalledProcessError)
 TOLD, NO_SITES = "a tracker that does nothing", "streamsan run --no-sites"
+MEMCHECK, TORCH_SANITIZER = "compute-sanitizer memcheck", "PyTorch's CUDA Sanitizer"
+OTHERS_STEPS, OTHERS_TURNS = 5, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +61,12 @@ class Script:
     """and it does little else: what PyTorch's own telling costs is measured too, and recording without call sites"""
 
 
+CUPY = "cupy_blocks.py"
 SCRIPTS = (
+    Script("PyTorch, a language model's step (ms)", "language_model.py", 4, 10),
     Script("PyTorch, a small MLP's step (ms)", "mlp.py", 8, 50),
     Script("PyTorch, 1,000 tensors made and dropped (ms)", "tensors.py", 6, 100, tells_torch_blocks=True),
-    Script("CuPy, 1,000 arrays made and dropped (ms)", "cupy_blocks.py", 3, 50),
+    Script("CuPy, 1,000 arrays made and dropped (ms)", CUPY, 3, 50),
 )
 
 
@@ -130,6 +146,19 @@ def start(script: Script, folder: Path, against: Path | None) -> list[list[Serve
     return groups
 
 
+def run_other_tools(script: Script) -> None:
+    """Measure a script's steps under each other tool, beside a plain process: few, for they are slow."""
+    command = [sys.executable, str(HERE / script.source), "serve"]
+    tools = [Way(PLAIN), Way(TORCH_SANITIZER, environment={"TORCH_CUDA_SANITIZER": "1"})]
+    if words := compute_sanitizer():
+        tools.append(Way(MEMCHECK, words))
+    processes = [Served(command, way) for way in tools]
+    if is_ready(script, [processes]):
+        run(replace(script, steps=OTHERS_STEPS), [processes], OTHERS_TURNS)
+    for process in processes:
+        process.end()
+
+
 def empty_tracker(folder: Path) -> str:
     """Compile the tracker that does nothing for the PyTorch that is installed; return its path."""
     library = folder / "empty_tracker.so"
@@ -169,6 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=7, help="runs of the storm")
     parser.add_argument("--turns", type=int, default=12, help="turns of each group of processes")
     parser.add_argument("--groups", type=int, default=0, help="groups of processes of each workload")
+    parser.add_argument("--others", action="store_true", help="run the other tools on PyTorch too")
     parser.add_argument("--few-ways", action="store_true", help="plain and recorded alone")
     given = parser.parse_args(arguments)
     begin = time.monotonic()
@@ -196,6 +226,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for script, groups in ready:
             try:
                 run(script, groups, given.turns)
+                if given.others and script.source != CUPY:
+                    run_other_tools(script)
             except WorkloadError as failure:
                 print(f"\n{script.title} failed: {failure}", flush=True)
         list(beside.map(Served.end, [one for _, groups in started for group in groups for one in group]))
