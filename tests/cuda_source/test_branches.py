@@ -16,10 +16,10 @@ def worlds(text, folder):
 
 def test_one_path_sees_both_branches_in_a_loop(tmp_path):
     text = """
-        bool option(const char*);
+        bool chosen(int);
         void work(int n, void* memory) {
             for (int i = 0; i < n; ++i) {
-                if (option("a")) cudaMemset(memory, 0, 4);
+                if (chosen(i)) cudaMemset(memory, 0, 4);
                 else cudaMemset(memory, 1, 4);
             }
         }"""

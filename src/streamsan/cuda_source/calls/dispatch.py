@@ -332,10 +332,10 @@ class Calls:
         if isinstance(held, StructObject) and name in held.fields:
             return self._call_with(held.fields[name], operands, span)
         if is_harmless(name) or is_harmless(getattr(held, "name", "")):
-            return machine.unseen.harmless(name, operands, span)
+            return machine.unseen.harmless(name, operands, span, this=cell)
         from_library = isinstance(held, Symbol) and held.origin == "input"  # what a harmless call returned
         if (from_library or cell.type.name.startswith("std::")) and not machine.unseen.carries(operands):
-            return machine.unseen.harmless(name, operands, span)
+            return machine.unseen.harmless(name, operands, span, this=cell)
         return machine.unseen.call(name, operands, span, this=cell)
 
     def _class_method(

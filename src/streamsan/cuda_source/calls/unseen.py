@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from streamsan.cuda_source.calls.questions import Questions
 from streamsan.cuda_source.library.braced import BracedList
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
@@ -25,7 +26,7 @@ from streamsan.cuda_source.values.cells import (
 from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_source.values.success import asks_for_success
 from streamsan.cuda_syntax.tree import Span
-from streamsan.model.values import Handle, Symbol
+from streamsan.model.values import Handle, Origin, Symbol
 
 _TIMER_NAME = re.compile(r"(?i)time|clock|tick|toc\b|elapsed|stopwatch|bench|profil|start|stop|second|lap\b")
 _CHECK_NAME = re.compile(r"check|err|assert|safe|verify|expect|throw|try|succe|ensure|must|call", re.IGNORECASE)
@@ -36,6 +37,7 @@ class Unseen:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
+        self._questions = Questions()
 
     def carries(self, operands: list[Operand]) -> bool:
         """Tell whether a pointer or handle of interest is among the arguments."""
@@ -44,11 +46,18 @@ class Unseen:
             self.machine.reach.collect(operand.held, reached)
         return any(isinstance(value, DevicePointer | SymbolPointer | Handle) for value in reached)
 
-    def harmless(self, name: str, operands: list[Operand], span: Span) -> Operand:
+    def harmless(self, name: str, operands: list[Operand], span: Span, *, this: Cell | None = None) -> Operand:
         """A call that only reads its arguments."""
         for operand in operands:
             self.machine.expressions.load(operand, span)
-        return Operand(self.machine.fresh(name, "input"))
+        return Operand(self._answer(name, operands, this, "input"))
+
+    def _answer(self, name: str, operands: list[Operand], this: Cell | None, origin: Origin) -> Symbol:
+        """Return an unknown: the same one where the same was asked before."""
+        known = self._questions.answer(name, operands, this)
+        answer = known if known is not None else self.machine.fresh(last_name(name), origin)
+        self._questions.answered(name, operands, this, answer)
+        return answer
 
     def _is_check(self, name: str, operands: list[Operand]) -> bool:
         """An unseen macro or function that gets a status to check: it neither keeps nor changes anything."""
@@ -84,7 +93,7 @@ class Unseen:
             machine.not_understood(span, f"`{name}` is not visible here")
         if asks_for_success(last_name(name)):
             return Operand(1)
-        return Operand(machine.fresh(last_name(name), "opaque"))
+        return Operand(self._answer(name, operands, this, "opaque"))
 
     def _invalidate(self, operand: Operand, span: Span) -> None:
         """What unseen code gets the address of may hold anything afterwards."""
