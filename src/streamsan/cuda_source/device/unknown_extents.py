@@ -7,6 +7,7 @@ disagree nobody can tell, and nothing is said. An address chosen so means nothin
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -31,7 +32,8 @@ ROOM = 1 << 33
 WHOLE = 1 << 32
 """as many bytes, from its address on, are all of it, whatever its size is (`whole_of_unknown` in the engine)"""
 MOST_REGIONS = 128
-_COMPUTED = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "<", "!", "&&", "||"})
+_EXTREMES: dict[str, Callable[[int, int], int]] = {"min": min, "max": max}
+_COMPUTED = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "<", "!", "&&", "||", *_EXTREMES})
 _OF_THE_DEVICE = frozenset({MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED})
 
 Knowledge = tuple[tuple[Symbol, Any], ...]
@@ -76,6 +78,8 @@ class UnknownExtents:
             return int(not operands[0])
         if len(operands) != 2 or operands[0] is None or operands[1] is None:
             return None
+        if known.operator in _EXTREMES:
+            return _EXTREMES[known.operator](operands[0], operands[1])
         found = fold(known.operator, operands[0], operands[1])
         return found if isinstance(found, int) else None
 
@@ -105,7 +109,9 @@ class UnknownExtents:
 
     def region(self, allocation: Allocation, pointer: Pointer, size: Any, touches: bool) -> Region | None:
         """Return addresses that are to other uses of the allocation as those that are meant; None: as it stands."""
-        if allocation.size or allocation.kind not in _OF_THE_DEVICE:
+        if allocation.size:
+            return self._within(pointer, size, touches)
+        if allocation.kind not in _OF_THE_DEVICE:
             return None
         offset: Any = pointer.address - pointer.base if pointer.exact else pointer.offset
         if offset is None or (size is None and not touches):
@@ -115,6 +121,29 @@ class UnknownExtents:
             return self._region(allocation, pointer, offset, size, touches)
         finally:
             self._known = None
+
+    def _within(self, pointer: Pointer, size: Any, touches: bool) -> Region | None:
+        """Return the most bytes that `std::min(half, rest)` can be; None: they have no bound, or are known.
+
+        It is all of them mostly. Without this the use would be one of all that the allocation has from there on.
+        """
+        most = self._most(size) if pointer.exact and isinstance(size, Symbol | Term) else None
+        return Region(pointer.address, most, touches) if most is not None and 0 < most < WHOLE else None
+
+    def _most(self, value: Any) -> int | None:
+        """Return the greatest number that a value can be, where it is one of two of which the smaller one is taken."""
+        known = self._machine.known(self._meaning(value) if isinstance(value, Symbol) else value)
+        if isinstance(known, int):
+            return known
+        if not isinstance(known, Term):
+            return self._machine.bounds.range(known)[1]
+        limits = [self._most(each) for each in known.operands]
+        if known.operator == "min":
+            return min((each for each in limits if each is not None), default=None)
+        if known.operator == "*" and None not in limits:
+            number = next((each for each in known.operands if isinstance(each, int)), None)
+            return None if number is None or number < 0 else math.prod(each for each in limits if each is not None)
+        return None
 
     def _region(self, allocation: Allocation, pointer: Pointer, offset: Any, size: Any, touches: bool) -> Region | None:
         bytes_ = tuple(self._bytes(offset, size, at) for at in range(ROUNDS))
