@@ -8,6 +8,7 @@ orders everything before it: nothing is concluded from that, either way.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from streamsan.cuda_source.machine import Machine
@@ -31,6 +32,8 @@ from streamsan.model.values import Handle
 from streamsan.vocabulary import AccessMode, MemoryKind
 
 DEEPEST_DESCRIPTOR = 6
+_ASKS = re.compile(r"(?i)_?size|_?get|query|estimate|supported")
+"""of a call that is given memory only to tell what it needs"""
 
 
 class LibraryHandle(LibraryObject):
@@ -212,9 +215,9 @@ def end_handle(machine: Machine, operands: list[Operand], call: CallSite, *, nam
 
 
 def describe(machine: Machine, operands: list[Operand], call: CallSite, *, name: str) -> Any:
-    """Ask or tell a handle something: it keeps the memory that it is given, and gives numbers."""
+    """Ask or tell a handle something: it keeps the memory that it is told of, and gives numbers."""
     values = _values(machine, operands, call)
-    if values and isinstance(values[0], LibraryHandle):
+    if values and isinstance(values[0], LibraryHandle) and not _ASKS.search(name):
         values[0].given.extend(value for value in values[1:] if isinstance(value, DevicePointer | SymbolPointer))
     _forget_outputs(machine, values, call.span)
     return 0
