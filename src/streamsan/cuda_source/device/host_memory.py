@@ -72,9 +72,17 @@ class HostMemory:
                 element = CType("")
             array = ArrayObject(element, None, MemoryKind.UNKNOWN, pointer.symbol.name)
             array.symbol = pointer.symbol
+            first = self.machine.objects.pointee_met(pointer.symbol)
+            if first is not None:
+                array.cells[0] = first
             self._symbol_contents[pointer.symbol] = array
             self.any = True
         return array
+
+    def first_behind(self, symbol: Symbol) -> Cell | None:
+        """Return the first element behind an unknown pointer; None if nothing has asked for it."""
+        array = self._symbol_contents.get(symbol)
+        return None if array is None else array.cells.get(0)
 
     def overwritten(self, value: Value) -> None:
         """Forget the numbers where work of the device writes: a result is not what the variable was before."""

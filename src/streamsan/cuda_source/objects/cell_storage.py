@@ -61,14 +61,18 @@ class Storage(Layout):
         return self._unknown(type, name, origin)
 
     def pointee(self, symbol: Symbol, element: CType | None) -> Cell:
-        """Return the one cell behind a symbolic pointer."""
-        cell = self._pointees.get(symbol)
+        """Return the one cell behind a symbolic pointer: the first element, where it was one of several before."""
+        cell = self._pointees.get(symbol) or self.machine.memory.first_behind(symbol)
         if cell is None:
             type = element if element is not None and element.name != "void" else UNKNOWN
             cell = Cell(self.unknown(type, f"*{symbol.name}", symbol.origin), type, symbol.name)
             self.adopt(cell)
             self._pointees[symbol] = cell
         return cell
+
+    def pointee_met(self, symbol: Symbol) -> Cell | None:
+        """Return the cell behind a symbolic pointer; None if nothing has asked for it."""
+        return self._pointees.get(symbol)
 
     def pointed_by(self, cell: Cell) -> Symbol | None:
         """Return the symbolic pointer that a cell stands behind; None if it is no such cell."""
