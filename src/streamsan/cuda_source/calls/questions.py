@@ -17,7 +17,9 @@ _ASKS = re.compile(
     r"^(?i:get|has|is|find|query|look_?up|exists?|contains|count|check|want|use|at|value)(?![a-z])"
     r"|(?i:opt|arg|flag|param|conf|setting|env|key)"
 )
-_GOES_ON = re.compile(r"(?i)next|pop|read|recv|receive|rand|create|make|new|alloc|open|load|add|inc|err|put|set(?![a-z])")
+_GOES_ON = re.compile(
+    r"(?i)next|pop|read|recv|receive|rand|create|make|new|alloc|open|load|add|inc|err|put|set(?![a-z])"
+)
 
 Question = tuple[Any, ...]
 

@@ -235,9 +235,10 @@ class Loops:
                     return None
             if endless and count >= limits.endless_iterations:
                 return None
-            if count >= limits.iterations and induction is None:
-                return None
-            if count >= limits.thrifty_iterations and machine.may_cut_short(body):
+            cut_short = count >= limits.thrifty_iterations and machine.may_cut_short(body)
+            if cut_short or (count >= limits.iterations and induction is None):
+                # What ends it was not seen: `if (line[0] == '#') continue;` may be all that these turns came to.
+                self._summaries.forget_numbers(body)
                 return None
             completion = self._iteration(body)
             count += 1

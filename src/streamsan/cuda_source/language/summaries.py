@@ -71,11 +71,27 @@ class Summaries:
                 if origin is not None:
                     size = self._bytes(indexing, counted) if origin is base else None
                     self._touch(base.span, origin, origin is not base, varying, writes, size, indexing is not None)
+        cells += self._numbers_given(parts, declared)
         for cell in cells:
             cell.value = self.machine.fresh(cell.name, "opaque")
         for target in targets:
             self._forget_elements(target, declared)
         return True
+
+    def forget_numbers(self, part: tree.Statement) -> None:
+        """Forget the numbers that a statement may change, of variables that it does not declare."""
+        declared = set(self.relevance.declares(part))
+        names = [each for each in self.relevance.assigned(part) if isinstance(each, tree.Name)]
+        cells = [self.machine.expressions.operand(name).cell for name in names if name.name not in declared]
+        changed = [cell for cell in cells if cell is not None and self._is_number(cell)]
+        for cell in (*changed, *self._numbers_given([part], declared)):
+            cell.value = self.machine.fresh(cell.name, "opaque")
+
+    def _numbers_given(self, parts: list[Any], declared: set[str]) -> list[Cell]:
+        """Return the numbers whose addresses calls are given: they may write there."""
+        names = [name for part in parts for name in self.relevance.given_addresses(part) if name.name not in declared]
+        given = [self.machine.expressions.operand(name).cell for name in names]
+        return [cell for cell in given if cell is not None and not cell.type.const and self._is_number(cell)]
 
     def _is_number(self, cell: Cell) -> bool:
         value = cell.value

@@ -414,6 +414,10 @@ class Relevance:
                 found.append(part.operand)
         return found
 
+    def given_addresses(self, node: Any) -> list[tree.Name]:
+        """Return the variables whose addresses calls in a tree are given: `sscanf(line, "%u", &width)`."""
+        return self._once("given", node, lambda: list(_given_addresses(node)))
+
     def accessed(self, node: Any) -> list[tuple[tree.Expression, bool, tree.Index | None]]:
         """Return the buffers that a tree indexes or dereferences, whether it writes them, and the indexing."""
         return self._once("accessed", node, lambda: self._accessed(node))
@@ -446,3 +450,14 @@ class Relevance:
         return self._once(
             "declares", node, lambda: {part.name for part in walk(node) if isinstance(part, tree.Variable)}
         )
+
+
+def _given_addresses(node: Any) -> Iterator[tree.Name]:
+    for call in walk(node):
+        for argument in call.arguments if isinstance(call, tree.Call) else ():
+            if (
+                isinstance(argument, tree.Unary)
+                and argument.operator == "&"
+                and isinstance(argument.operand, tree.Name)
+            ):
+                yield argument.operand
