@@ -1,4 +1,4 @@
-"""A buffer in two halves, of which one is filled while the other is written: `std::min(half, rest)` bytes stay in one."""
+"""A buffer in two halves, one filled while the other is written: `std::min(half, rest)` bytes stay in one."""
 
 from __future__ import annotations
 

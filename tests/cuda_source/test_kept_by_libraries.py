@@ -1,4 +1,4 @@
-"""What a library's handle keeps of the memory that calls were given: what it was told of, not what it was asked about."""
+"""What a library's handle keeps of the memory that calls are given: what it is told of, not asked about."""
 
 from __future__ import annotations
 
