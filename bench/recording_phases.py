@@ -2,8 +2,8 @@
 
 One process for each way, all started together. Within each, calls are not told of (off), told to nobody (idle) and
 recorded (on), in turns: `idle` is what CUPTI itself takes for the callbacks that the recorder wants, `on` all. Then the
-recorder's time in each callback is counted. `--source FOLDER` adds another build of streamsan (a folder with the
-package), beside this one. Needs a GPU, PyTorch and CUPTI's headers.
+recorder's time in each callback is counted, and in the launches of each kernel. `--source FOLDER` adds another build of
+streamsan (a folder with the package), beside this one. Needs a GPU, PyTorch and CUPTI's headers.
 """
 
 from __future__ import annotations
@@ -104,6 +104,12 @@ def each_callback(process: Served, turns: int) -> None:
             f"  {one['name']:<34} {one['site']:<5} {one['calls'] / steps:6.1f} a step, {a_step:6.1f} us:"
             f" mean {mean:7.0f}{limits}",
             flush=True,
+        )
+    print("  of the launches of each kernel, at entry:")
+    for one in sorted(answer["kernels"], key=lambda one: -one["ticks"])[:14]:
+        mean, a_step = one["ticks"] * nanoseconds / one["calls"], one["ticks"] * nanoseconds / steps / 1000
+        print(
+            f"  {one['calls'] / steps:6.1f} a step, {a_step:6.1f} us: mean {mean:7.0f}  {one['name'][:100]}", flush=True
         )
 
 

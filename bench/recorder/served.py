@@ -41,10 +41,13 @@ class StandIn:
             return {}
         self._library.streamsan_bench_times.restype = ctypes.c_char_p
         callbacks = json.loads(self._library.streamsan_bench_times())
+        self._library.streamsan_bench_kernels.restype = ctypes.c_char_p
+        kernels = json.loads(self._library.streamsan_bench_kernels())
         used, before = resource.getrusage(resource.RUSAGE_SELF), self._used
         ticks, seconds = self._ticks_and_seconds()
         answer = {
             "callbacks": callbacks,
+            "kernels": kernels,
             "page_faults": used.ru_minflt - before.ru_minflt,
             "switches": used.ru_nvcsw + used.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw,
             "processor_seconds": used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime,

@@ -38,17 +38,38 @@ struct Times {
 constexpr std::size_t most_ids = 1024;
 std::array<std::array<Times, most_ids>, 2> driver_times, runtime_times;
 
+/// Of the launches of one kernel, at entry: by the address of its name, which stays.
+struct Kernel {
+    std::atomic<const char*> symbol;
+    std::atomic<std::uint64_t> calls, ticks;
+};
+std::array<Kernel, 1024> kernels;
+
+void count_launch(const char* symbol, std::uint64_t ticks)
+{
+    std::size_t at = reinterpret_cast<std::uintptr_t>(symbol) / 16 % kernels.size();
+    for (std::size_t tried = 0; tried < kernels.size(); ++tried, at = (at + 1) % kernels.size()) {
+        const char* there = nullptr;
+        if (!kernels[at].symbol.compare_exchange_strong(there, symbol) && there != symbol) continue;
+        kernels[at].calls.fetch_add(1, std::memory_order_relaxed);
+        kernels[at].ticks.fetch_add(ticks, std::memory_order_relaxed);
+        return;
+    }
+}
+
 void CUPTIAPI told(void* user, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data)
 {
-    const bool call = domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+    const bool is_call = domain == CUPTI_CB_DOMAIN_DRIVER_API || domain == CUPTI_CB_DOMAIN_RUNTIME_API;
     const Mode now = mode.load(std::memory_order_relaxed);
-    if (call && now == Mode::idle) return;
-    if (!call || now != Mode::timed || id >= most_ids) return recorder(user, domain, id, data);
+    if (is_call && now == Mode::idle) return;
+    if (!is_call || now != Mode::timed || id >= most_ids) return recorder(user, domain, id, data);
     const std::uint64_t begin = __rdtsc();
     recorder(user, domain, id, data);
     const std::uint64_t ticks = __rdtsc() - begin;
     auto& of_domain = domain == CUPTI_CB_DOMAIN_DRIVER_API ? driver_times : runtime_times;
-    const bool exits = static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_EXIT;
+    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+    const bool exits = call.callbackSite == CUPTI_API_EXIT;
+    if (!exits && call.symbolName != nullptr) count_launch(call.symbolName, ticks);
     Times& times = of_domain[exits][id];
     times.calls.fetch_add(1, std::memory_order_relaxed);
     times.ticks.fetch_add(ticks, std::memory_order_relaxed);
@@ -132,6 +153,21 @@ STREAMSAN_VISIBLE const char* streamsan_bench_times()
                     text += (size == 0 ? "" : ", ") + std::to_string(times.by_size[size].exchange(0));
                 text += "]}";
             }
+    }
+    return (text += "]").c_str();
+}
+
+/// The same of kernels whose launches were timed.
+STREAMSAN_VISIBLE const char* streamsan_bench_kernels()
+{
+    static std::string text;
+    text = "[";
+    for (Kernel& kernel : kernels) {
+        const std::uint64_t calls = kernel.calls.exchange(0);
+        if (calls == 0) continue;
+        text += text == "[" ? "" : ", ";
+        text += "{\"name\": \"" + std::string(kernel.symbol) + "\", \"calls\": " + std::to_string(calls) +
+                ", \"ticks\": " + std::to_string(kernel.ticks.exchange(0)) + "}";
     }
     return (text += "]").c_str();
 }
