@@ -167,7 +167,8 @@ struct Structure {
 struct Values {
     std::uint64_t a = device, b = device + 4 * megabyte, other = device + 8 * megabyte;
     std::uint32_t number = 7;
-    Structure fifty{50}, hundred{100};
+    Structure twenty{20}, fifty{50}, hundred{100};
+    std::uint64_t step = 0;
     std::array<std::uint32_t, 30> seeds{};
 };
 
@@ -206,6 +207,7 @@ std::vector<Case> cases(Values& values) {
     static std::uint32_t count = 0;
     static Launch counted({8, 8, 4}, "_Z5countPfPKfi", {&values.a, &values.b, &count});
     static Launch step({3504}, "_Z4step5Large", {values.hundred.words.data()});
+    static Launch optimiser({3504}, "_Z9optimiser5Large", {values.twenty.words.data()});
     static std::vector<std::unique_ptr<Launch>> seeded, repeated;
     static std::vector<std::string> names;
     names.reserve(100);
@@ -241,6 +243,18 @@ std::vector<Case> cases(Values& values) {
          [&values] {
              ++values.hundred.words[437];
              step();
+         }},
+        {"launch, 3504 bytes, 20, counters, a ring",
+         [&values] {
+             // What calls before left on the stack: numbers of theirs, times, one of eight addresses of the host.
+             auto& words = values.twenty.words;
+             const std::uint64_t step = ++values.step;
+             words[30] = 41 * step;
+             words[158] = 0x7ffc'0000'0000 + 360 * step;
+             words[254] = 330 * step;
+             words[255] = 0x7f5c'1e28'0000 + step % 8 * 0x10000;
+             words[279] = (step % 8 << 32) + 256;
+             optimiser();
          }},
         {"30 kernels with new seeds",
          [&values] {
