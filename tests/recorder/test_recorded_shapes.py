@@ -291,19 +291,19 @@ def test_large_structures_that_differ_are_told_whole_up_to_their_bytes(recorded:
     whole = [shape for shape in found if not shape.not_told]
     rest = found[len(whole) :]
     assert {shape.places for shape in found} == {places}
-    assert rest == [
-        LaunchShape(found[0].symbol, (), GRID, BLOCK, SHARED, places, bytes(4000), (ByteRun(56, 64),))
-    ] * len(rest)
+    assert {shape.not_told for shape in rest} == {(ByteRun(56, 64), ByteRun(72, 80))}
+    assert [struct.unpack_from("<Q", shape.arguments, 88)[0] for shape in found] == [k // 25 for k in range(200)]
     assert len(whole) == NEW_SHAPE_BYTES // (4 + 40 + 2 * 4 + 4000) + 1  # length, head, places, arguments
 
 
-def test_words_of_large_structures_that_rise_or_fall_are_soon_told_no_more(recorded: Scenarios) -> None:
-    found = shapes(recorded.trace("rising_words"))
-    counted = (ByteRun(56, 64), ByteRun(72, 80))
-    assert [shape.not_told for shape in found[:16]] == [()] * 8 + [(ByteRun(72, 80),)] * 8
-    assert {shape.not_told for shape in found[16:]} == {counted}
-    assert [struct.unpack_from("<Q", shape.arguments, 88)[0] for shape in found] == [k % 3 for k in range(100)]
-    assert len({shape.arguments for shape in found[16:]}) == 3
+def test_words_of_large_structures_that_never_come_again_are_soon_told_no_more(recorded: Scenarios) -> None:
+    found = shapes(recorded.trace("words_that_never_come_again"))
+    changing = (ByteRun(56, 64), ByteRun(72, 80), ByteRun(88, 96))
+    last_told = max(number for number, shape in enumerate(found) if shape.not_told != changing)
+    assert last_told < 40
+    words = [struct.unpack_from("<QQQ", shape.arguments, 104)[::2] for shape in found]
+    assert words == [(64 * part, step % 3) for step in range(100) for part in range(2)], "what comes again"
+    assert len({(shape.arguments, shape.places) for shape in found[last_told + 1 :]}) == 6
 
 
 @pytest.mark.deep

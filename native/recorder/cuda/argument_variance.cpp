@@ -112,20 +112,39 @@ bool are_leftovers(const std::unordered_set<std::uint64_t>& kinds) {
     return addresses >= 2 && addresses >= 3 * numbers;
 }
 
-/// A word that rose, or fell, from each launch to the next: a counter or a time that calls before have left on the
-/// stack, a factor that goes with the steps. A program's first launches may have another word there.
-bool is_counted(const Values& values, std::size_t piece) {
-    constexpr std::size_t least_launches = 8;
-    const std::size_t all = values.size(), latest = std::max(least_launches, all - all / 4);
-    if (all < latest) return false;
-    std::size_t rises = 0, falls = 0;
-    for (std::size_t launch = all - latest + 1; launch < all; ++launch) {
-        const std::uint64_t before = values[launch - 1][piece], now = values[launch][piece];
-        if (before == any_address || now == any_address) return false;
-        ++(before < now ? rises : falls);
-        if (before == now) return false;
+using LaunchGroup = std::vector<std::size_t>;
+
+/// The latest launches of each group with the same grid, block and places, as the parts of one step have: the first
+/// launches of a program leave other things on the stack than all later ones.
+std::vector<LaunchGroup> latest_alike(std::span<const SeenLaunch> launches) {
+    constexpr std::size_t least = 8;
+    std::vector<LaunchGroup> groups;
+    for (std::size_t launch = 0; launch < launches.size(); ++launch) {
+        const auto alike = std::ranges::find_if(groups, [&](const LaunchGroup& group) {
+            const SeenLaunch& first = launches[group.front()];
+            return first.dimensions == launches[launch].dimensions &&
+                   std::ranges::equal(first.places, launches[launch].places, [](PackedPlace one, PackedPlace other) {
+                       return one.reference == other.reference && one.offset == other.offset;
+                   });
+        });
+        if (alike != groups.end()) alike->push_back(launch);
+        else groups.push_back({launch});
     }
-    return rises == 0 || falls == 0;
+    std::erase_if(groups, [](const LaunchGroup& group) { return group.size() < least; });
+    for (LaunchGroup& group : groups)
+        group.erase(group.begin(), group.end() - static_cast<std::ptrdiff_t>(std::max(least, group.size() * 3 / 4)));
+    return groups;
+}
+
+/// A word that never comes again: a counter or a time that calls before have left on the stack, a factor that goes with
+/// the steps.
+bool never_comes_again(const Values& values, const std::vector<LaunchGroup>& groups, std::size_t piece) {
+    return std::ranges::any_of(groups, [&](const LaunchGroup& group) {
+        std::vector<std::uint64_t> words;
+        for (const std::size_t launch : group) words.push_back(values[launch][piece]);
+        std::ranges::sort(words);
+        return std::ranges::adjacent_find(words) == words.end() && !std::ranges::binary_search(words, any_address);
+    });
 }
 
 ArgumentVariance& after(const ArgumentVariance* before) {
@@ -176,14 +195,15 @@ const ArgumentVariance* next_leftovers(const Kernel& kernel, std::span<const See
     if (before != nullptr && before->round >= most_rounds) return nullptr;
     const std::vector<ArgumentRun> pieces = pieces_of(kernel);
     const Values values = values_of(launches, pieces);
-    const bool costly = kernel.argument_bytes >= many_bytes;
+    const std::vector<LaunchGroup> alike =
+        kernel.argument_bytes >= many_bytes ? latest_alike(launches) : std::vector<LaunchGroup>{};
     std::vector<ArgumentRun> runs;
     bool more = false;
     for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
         const ArgumentRun& run = pieces[piece];
         const bool known = is_known(before, run);
         const bool fresh = !known && run.end - run.begin == piece_bytes && differs(values, piece) &&
-                           (are_leftovers(kinds_in(values, piece)) || (costly && is_counted(values, piece)));
+                           (are_leftovers(kinds_in(values, piece)) || never_comes_again(values, alike, piece));
         if (fresh || known) runs.push_back(run);
         more |= fresh;
     }

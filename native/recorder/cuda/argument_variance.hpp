@@ -39,7 +39,7 @@ const ArgumentVariance& next_variance(const Kernel& kernel, std::span<const Seen
 
 /// Finds words that have another address of host memory again and again: padding that keeps what the stack or the heap
 /// had there. A few launches are enough for that, and no value that tells anything is lost. Of kernels with large
-/// arguments also words that rise or fall from launch to launch. `launches` in their order. Null where there is none.
+/// arguments also words that never come again. `launches` in their order. Null where there is none.
 const ArgumentVariance* next_leftovers(const Kernel& kernel, std::span<const SeenLaunch> launches);
 
 }  // namespace streamsan::recorder::cuda

@@ -226,24 +226,29 @@ SCENARIO(large_structures) {
     structure[3] = a;
     structure[499] = b;
     for (std::uint64_t count = 0; count < 200; ++count) {
-        structure[7] = count * 119 % 200;  // up and down
+        structure[7] = count % 5;
+        structure[9] = count / 5 % 5;
+        structure[11] = count / 25;
         launch(large, {&structure});
     }
 }
 
-/// A large structure with a word that rises and one that falls from launch to launch, and one that comes again. At
-/// first the stack had something else there.
-SCENARIO(rising_words) {
+/// Large structures of a step in two parts, as an optimiser's: a counter that goes up, one that goes down and begins
+/// anew, a factor that both parts have, and words that come again. At first the stack had something else there.
+SCENARIO(words_that_never_come_again) {
     const std::uint64_t a = allocate(0), b = allocate(1);
-    std::array<std::uint64_t, 500> structure{};
-    structure[3] = a;
-    structure[499] = b;
-    for (std::uint64_t count = 0; count < 100; ++count) {
-        structure[7] = count < 2 ? 1'000'000 - count : 30 * count;
-        structure[9] = ~(count * count);
-        structure[11] = count % 3;
-        launch(large, {&structure});
-    }
+    for (std::uint64_t step = 0; step < 100; ++step)
+        for (std::uint64_t part = 0; part < 2; ++part) {
+            std::array<std::uint64_t, 500> structure{};
+            structure[3] = a;
+            structure[part == 0 ? 499 : 400] = b;
+            structure[7] = step < 2 ? 1'000'000 - step : 30 * step + part;
+            structure[9] = (1000 - 150 * (step % 6)) % 917 + step / 6;
+            structure[11] = 0x3d00'0000 + step * step;
+            structure[13] = 64 * part;
+            structure[15] = step % 3;
+            launch(large, {&structure});
+        }
 }
 
 /// Five sizes, and a structure of which one word holds what was on the stack: rarely an address.
