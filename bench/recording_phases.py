@@ -44,7 +44,7 @@ def ways(folder: Path, sources: Sequence[Path]) -> list[Way]:
     return made
 
 
-def in_turns(processes: Sequence[Served], turns: int) -> None:
+def in_turns(processes: Sequence[Served], script: str, turns: int) -> None:
     """Print what a step takes in each mode, and what the process uses in it."""
     taken: dict[str, dict[str, list[float]]] = {process.name: defaultdict(list) for process in processes}
     used: dict[str, dict[str, list[Mapping[str, Any]]]] = {process.name: defaultdict(list) for process in processes}
@@ -56,7 +56,7 @@ def in_turns(processes: Sequence[Served], turns: int) -> None:
                 taken[process.name][mode].append(process.milliseconds(STEPS))
                 used[process.name][mode].append(json.loads(process.times()))
     for name, by_mode in taken.items():
-        print(f"\n{name}: a step of the MLP ({turns} turns of {STEPS} steps)")
+        print(f"\n{name}: a step of {script} ({turns} turns of {STEPS} steps)")
         for mode, values in by_mode.items():
             ratio = statistics.median(one / other for one, other in zip(values, by_mode["off"], strict=True))
             uses = {
@@ -120,7 +120,7 @@ def main() -> None:
     parser.add_argument(
         "--source", type=Path, action="append", default=[], help="a folder with another build's package"
     )
-    parser.add_argument("--script", default="mlp.py", choices=["mlp.py", "loader.py"])
+    parser.add_argument("--script", default="mlp.py", choices=["mlp.py", "loader.py", "language_model.py"])
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="streamsan-phases-") as name:
         folder = Path(name)
@@ -129,7 +129,7 @@ def main() -> None:
         try:
             for process in processes:
                 process.wait()
-            in_turns(processes, given.turns)
+            in_turns(processes, given.script, given.turns)
             for process in processes:
                 each_callback(process, max(1, given.turns // 3))
         except WorkloadError as failure:

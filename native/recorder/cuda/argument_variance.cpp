@@ -16,8 +16,9 @@ constexpr std::size_t most_runs = 1024;
 constexpr std::uint8_t most_searches = 4;
 constexpr std::uint8_t most_rounds = 32;
 constexpr std::size_t least_gain = 8;
-/// To tell launches with so many bytes of arguments apart costs as much as a dozen others.
-constexpr std::size_t many_bytes = 1024;
+/// A kernel with so many bytes of arguments takes structures, with leftovers of the stack; to tell its launches apart
+/// costs as much as several others.
+constexpr std::size_t many_bytes = 512;
 /// In the place of any address: which one it is makes no difference.
 constexpr std::uint64_t any_address = 0x5353'0000'0000'0001;
 
