@@ -65,7 +65,7 @@ class Script:
 
 CUPY = "cupy_blocks.py"
 SCRIPTS = (
-    Script("PyTorch, a language model's step (ms)", "language_model.py", 4, 10, most_groups=8),
+    Script("PyTorch, a language model's step (ms)", "language_model.py", 4, 10, most_groups=5),
     Script("PyTorch, a small MLP's step (ms)", "mlp.py", 8, 50),
     Script("PyTorch, 1,000 tensors made and dropped (ms)", "tensors.py", 6, 100, tells_torch_blocks=True),
     Script("CuPy, 1,000 arrays made and dropped (ms)", CUPY, 3, 50),

@@ -1,7 +1,7 @@
 """A training step of a small GPT in mixed precision, bound by its kernels. Prints the milliseconds of a step, a median.
 
 `language_model.py STEPS ROUNDS` runs by itself, `language_model.py serve` runs what its input asks for (served.py). Six
-layers of width 768, 12 heads, 8 sequences of 512 tokens, a vocabulary of 16,000; AdamW, gradients clipped.
+layers of width 768, 12 heads, 24 sequences of 512 tokens, a vocabulary of 16,000; AdamW, gradients clipped.
 """
 
 import statistics
@@ -13,7 +13,7 @@ from torch import nn
 
 stand_in = StandIn()
 torch.manual_seed(0)
-VOCABULARY, WIDTH, HEADS, LAYERS, TOKENS, BATCH = 16_000, 768, 12, 6, 512, 8
+VOCABULARY, WIDTH, HEADS, LAYERS, TOKENS, BATCH = 16_000, 768, 12, 6, 512, 24
 
 
 class Block(nn.Module):
