@@ -32,28 +32,66 @@ void save(FILE* file, char* from, size_t bytes, size_t half, cudaStream_t stream
 }}
 int main() {{
     char* values;
-    size_t bytes;
-    scanf("%zu", &bytes);
+    size_t bytes, half;
+    scanf("%zu %zu", &bytes, &half);
     cudaStream_t stream;
     cudaStreamCreate(&stream);
     cudaMalloc(&values, bytes);
     cudaMemset(values, 1, bytes);
-    save(fopen("values", "wb"), values, bytes, 1 << 20, stream);
+    save(fopen("values", "wb"), values, bytes, {size}, stream);
     cudaFree(values);
 }}
 """
 
 
-def found(folder, **parts):
+PACKETS = """#include <cuda_runtime.h>
+#include <cstdio>
+int main() {{
+    size_t half;
+    scanf("%zu", &half);
+    char *values, *space;
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    cudaMalloc(&values, half);
+    cudaMallocHost(&space, 2 * half);
+    FILE* file = fopen("values", "wb");
+    char *filled = space, *written = space + half;
+    for (int i = 0; i < 8; ++i) {{
+        cudaMemsetAsync(values, i, half, stream);
+        cudaMemcpyAsync(filled, values, half, cudaMemcpyDeviceToHost, stream);
+        if (i > 0) fwrite({half}, 1, {bytes}, file);
+        cudaStreamSynchronize(stream);
+        char* other = filled;
+        filled = written;
+        written = other;
+    }}
+    fwrite(written, 1, half, file);
+    cudaFree(values);
+    cudaFreeHost(space);
+    cudaStreamDestroy(stream);
+}}
+"""
+
+
+def found(folder, program, **parts):
     source = folder / "save.cu"
-    source.write_text(SAVING.format(**parts))
+    source.write_text(program.format(**parts))
     return {finding.code for finding in check([str(source)]).findings if finding.severity.name != "NOTE"}
 
 
 def test_halves_stay_apart(tmp_path):
-    assert found(tmp_path, most="half", half="written") == set()
+    assert found(tmp_path, SAVING, most="half", half="written", size="1 << 20") == set()
 
 
 @pytest.mark.parametrize(("most", "half"), [("half", "filled"), ("2 * half", "written")], ids=["same", "too many"])
 def test_a_half_that_is_being_filled_is_told(tmp_path, most, half):
-    assert found(tmp_path, most=most, half=half) == {"SS108"}
+    assert found(tmp_path, SAVING, most=most, half=half, size="1 << 20") == {"SS108"}
+
+
+def test_halves_of_a_size_that_is_not_known_stay_apart(tmp_path):
+    assert found(tmp_path, PACKETS, half="written", bytes="half") == set()
+
+
+@pytest.mark.parametrize(("half", "bytes_"), [("filled", "half"), ("space", "2 * half")], ids=["same", "both"])
+def test_one_of_them_that_is_being_filled_is_told(tmp_path, half, bytes_):
+    assert found(tmp_path, PACKETS, half=half, bytes=bytes_) == {"SS108"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from streamsan.cuda_source.machine import Machine
@@ -36,7 +35,7 @@ class HostMemory:
         """What is read decides whether a loop goes on: it may be read until a kernel has written it."""
         self._contents: dict[tuple[int, CType | None], ArrayObject] = {}
         self._symbol_contents: dict[Symbol, ArrayObject] = {}
-        self._recent: set[tuple[int, int, int | None, AccessMode]] = set()
+        self._recent: set[tuple[Any, ...]] = set()
         self._recent_operation = -1
         self._instances: dict[int, dict[int, HostBlock]] = {}
         """Variables of the device, by storage and context: each context has its own."""
@@ -260,8 +259,8 @@ class HostMemory:
         pointer = self._at(base, offset)
         if device.operations != self._recent_operation:
             self._recent.clear()
-        bytes_ = size if isinstance(size, int) else None
-        key = (pointer.generation, pointer.address if pointer.exact else -1, bytes_, mode)
+        bytes_ = device.plain(size)
+        key = (pointer.generation, pointer.address if pointer.exact else pointer.offset, bytes_, mode)
         if key in self._recent:
             return
         polls = self.polling and mode is AccessMode.READ
@@ -273,8 +272,7 @@ class HostMemory:
         """Host code (memcpy, memset, a summarised loop) touches the memory behind a pointer, if CUDA has seen it."""
         if isinstance(value, DevicePointer):
             if self.machine.device.kind_of(value.pointer) in HOST_READABLE:
-                offset = value.pointer.address - value.pointer.base if value.pointer.exact else None
-                self.access_block(replace(value.pointer, address=value.pointer.base), offset, size, mode, span)
+                self.access_block(value.pointer, 0, size, mode, span)
         elif not self.any:
             return
         elif isinstance(value, SymbolPointer):

@@ -54,21 +54,23 @@ def access(
     writes: Sequence[int] = (),
     updates: Sequence[int] = (),
     results: Sequence[int] = (),
+    sizes: Sequence[int] = (),
 ) -> Any:
     """Host code touches the memory behind some arguments; the answer is a number or a place that nobody knows.
 
-    `results` are out-arguments whose pointer gets an unknown value.
+    `results` are out-arguments whose pointer gets an unknown value; `sizes`, multiplied, the bytes that are touched.
     """
+    size = _product(machine, [operands[at] for at in sizes if at < len(operands)], call) if sizes else None
     for position, operand in enumerate(operands):
         value = machine.expressions.load(operand, call.span)
         if not is_pointer(value):
             continue
         if position in reads:
-            touch(machine, value, AccessMode.READ, call.span)
+            touch(machine, value, AccessMode.READ, call.span, size)
         if position in updates:
-            touch(machine, value, AccessMode.READ_WRITE, call.span)
+            touch(machine, value, AccessMode.READ_WRITE, call.span, size)
         if position in writes:
-            touch(machine, value, AccessMode.WRITE, call.span)
+            touch(machine, value, AccessMode.WRITE, call.span, size)
             if isinstance(value, CellPointer):
                 receive(machine, value.cell, call.span)
         if position in results:
@@ -76,6 +78,13 @@ def access(
             if cell is not None:
                 cell.value = machine.fresh("end", "input")
     return machine.fresh("number", "input")
+
+
+def _product(machine: Machine, operands: Sequence[Operand], call: CallSite) -> Value:
+    product: Value = 1
+    for operand in operands:
+        product = machine.expressions.operators.arithmetic("*", product, machine.expressions.load(operand, call.span))
+    return product
 
 
 def print_(machine: Machine, operands: list[Operand], call: CallSite, *, format: int, target: int | None = None) -> Any:
