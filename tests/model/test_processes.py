@@ -1,4 +1,4 @@
-"""Host threads, forks, host functions, main, copies of the model."""
+"""Host threads, forks, host functions and main."""
 
 from __future__ import annotations
 
@@ -148,17 +148,3 @@ def test_what_is_not_modelled_is_said_once() -> None:
     labels = [each.label for each in program.operations() if each.kind is OperationKind.NOT_UNDERSTOOD]
     assert len(labels) == 2
     assert "cudaImportExternalMemory" in labels[0]
-
-
-def test_a_copy_goes_on_alone() -> None:
-    program = Program()
-    memory = program.make("cudaMalloc", OUT, 64)
-    program.model.on_host_function = lambda *_: None
-    other = program.model.copy()
-    thread = other.threads[program.main.index]
-    assert other.call(thread, "cudaFree", [memory], 0).status == 0
-    assert other.call(thread, "cudaFree", [memory], 0).status == 1
-    assert program.call("cudaFree", memory).status == 0
-    assert other.builder.operations == program.builder.operations + 1
-    assert program.model.on_host_function is not None
-    assert other.on_host_function is None

@@ -111,18 +111,6 @@ def test_callers_look_back() -> None:
         made.site(Site("a.cu", 1, caller=1))
 
 
-def test_a_copy_goes_its_own_way() -> None:
-    made, thread = builder()
-    made.append(OperationKind.CALL, thread=thread)
-    other = made.copy()
-    other.append(OperationKind.CALL, thread=other.thread(1, "child"), api="x", site=other.site(Site("b.cu", 1)))
-    finished = made.finish()
-    made.append(OperationKind.CALL, thread=thread)
-    assert (finished.operations, made.finish().operations, other.finish().operations) == (1, 2, 2)
-    assert finished.apis == [""]
-    assert len(other.finish().threads) == 2
-
-
 @pytest.mark.parametrize("size", [1, 256, 300, 100_000])
 def test_chunks_are_bounded_and_cut_no_operation(size: int) -> None:
     trace = sample(2000)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from streamsan.effects.roles import POINTER_ROLES, Effect, Role
 from streamsan.effects.signature import Parameter, Signature
@@ -17,8 +18,7 @@ Hint = Literal["stream", "event", "context", "device", "pool", "graph", "graph_e
 """What a caller knows of an argument: a handle's type, a memory address, a number, the address of a variable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(Struct, frozen=True):
     """One row of the table."""
 
     name: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from msgspec import Struct
 
 from streamsan.effects.api import Api
 from streamsan.effects.roles import Effect, Role
@@ -76,8 +77,7 @@ _LEFT_OUT_RUNTIME = frozenset(
 """Runtime functions that touch no device: they are no use of CUDA, in a forked child either."""
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(Struct, frozen=True):
     """One member of a callback's parameter structure."""
 
     name: str
@@ -85,8 +85,7 @@ class Member:
     size: int
 
 
-@dataclass(frozen=True)
-class Callback:
+class Callback(Struct, frozen=True, dict=True):
     """One entry point: a callback id, the layout of its parameters, and the API that it is."""
 
     domain: str

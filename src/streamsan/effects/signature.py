@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from streamsan.effects.roles import HANDLE_WORDS, OUT_ROLES, Role
 
@@ -17,8 +18,7 @@ class TableError(ValueError):
     """The effects table itself is wrong; the message names the row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter of a published argument list."""
 
     name: str
@@ -36,8 +36,7 @@ class Parameter:
         return self.role in OUT_ROLES
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(Struct, frozen=True, dict=True):
     """One published argument list: how many arguments, and what each one is."""
 
     parameters: tuple[Parameter, ...]

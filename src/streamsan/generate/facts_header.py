@@ -8,7 +8,6 @@ different numbers (OpenCL's are negative).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
 
 from streamsan.platforms import Platform
 from streamsan.vocabulary import FreeClass, MemoryKind
@@ -115,7 +114,7 @@ def _accepted(having: Sequence[Platform], family: FreeClass, kind: MemoryKind) -
 
 def _statuses(platforms: Sequence[Platform]) -> list[str]:
     first = platforms[0].status
-    numbers = {field.name: getattr(first, field.name) for field in fields(first)}
+    numbers = {name: getattr(first, name) for name in first.__struct_fields__}
     out = ["namespace status {"]
     out += [
         f"inline constexpr std::int16_t {name} = {value};" for name, value in numbers.items() if isinstance(value, int)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from streamsan.effects.waits import Endpoint
 from streamsan.vocabulary import MemoryKind
@@ -12,8 +13,7 @@ NO_STATUS = -32767
 """The number of a status that the platform does not have: no call returns it."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryFacts:
+class MemoryFacts(Struct, frozen=True):
     """What holds for all memory of a kind."""
 
     side: Endpoint = Endpoint.DEVICE
@@ -27,8 +27,7 @@ class MemoryFacts:
     """rows of docs/facts.md that say so"""
 
 
-@dataclass(frozen=True, slots=True)
-class FreeFacts:
+class FreeFacts(Struct, frozen=True):
     """What holds for a family of free functions."""
 
     accepts: frozenset[MemoryKind] | None = None
@@ -43,8 +42,7 @@ class FreeFacts:
     """rows of docs/facts.md that say so"""
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
+class Interface(Struct, frozen=True):
     """One of the interfaces by which programs use a platform: CUDA's runtime, CUDA's driver."""
 
     name: str
@@ -62,8 +60,7 @@ class Interface:
     """of a low-level one: names of the other interface -> what does the same here"""
 
 
-@dataclass(frozen=True, slots=True)
-class Statuses:
+class Statuses(Struct, frozen=True):
     """The numbers of the statuses that mean something to the tool."""
 
     success: int = 0

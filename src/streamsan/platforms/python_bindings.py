@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from streamsan.platforms.registry import CUDA
 
@@ -17,8 +18,7 @@ FIRST_OF_NEW = 13
 ModuleName = Literal["runtime", "driver"]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A parameter or a returned value of a Python function."""
 
     name: str
@@ -27,8 +27,7 @@ class Item:
     default: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionEntry:
+class FunctionEntry(Struct, frozen=True):
     """A function of cuda.bindings and the C function behind it."""
 
     name: str
@@ -38,8 +37,7 @@ class FunctionEntry:
     c_parameters: tuple[Item, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True):
     """One module of one version."""
 
     module: ModuleName

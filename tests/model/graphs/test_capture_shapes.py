@@ -215,15 +215,3 @@ def test_code_nobody_sees_may_add_nodes() -> None:
     assert body.kinds == ["OPAQUE", "KERNEL"]
     assert body.nodes[1].detail is not NodeKind.EMPTY
     assert body.nodes[1].further[0].flags & SlotFlag.ASSUMED
-
-
-def test_a_copy_of_the_model_captures_alone() -> None:
-    program = GraphProgram()
-    program.begin()
-    other = program.model.copy()
-    thread = other.threads[program.main.index]
-    other.launch(thread, "kernel", [], program.stream, 0)
-    outcome = other.call(thread, "cudaStreamEndCapture", [program.stream, OUT], 0)
-    counted = other.call(thread, "cudaGraphGetNodes", [outcome.outputs["pGraph"], 0, OUT], 0)
-    assert counted.outputs["numNodes"] == 1
-    assert program.call("cudaGraphGetNodes", program.end(), 0, OUT).outputs["numNodes"] == 0
