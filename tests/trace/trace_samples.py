@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from streamsan.trace import Reference, Site, Thread, Trace, TraceBuilder
 from streamsan.trace.layout import SLOT

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import replace
 
 from streamsan.trace.launch_shapes import SHAPE_SHIFT, UNKNOWN_SHAPE, LaunchShape
 from streamsan.trace.references import Reference, continuations
@@ -184,18 +185,6 @@ class TraceBuilder:
         names = list(islice(self._apis, apis, None))
         added = slots_of(bytes(memoryview(self._buffer)[slots * SLOT_STRUCT.size :]))
         return self._threads[threads:], names, self._site_list[sites:], added
-
-    def copy(self) -> TraceBuilder:
-        """Return a builder that goes on from here on its own (for a path that forks)."""
-        other = TraceBuilder(self.path, self.platform, self.origin, self.metadata)
-        other._buffer = bytearray(self._buffer)
-        other._sequence = self._sequence
-        other._threads = list(self._threads)
-        other._apis = dict(self._apis)
-        other._sites = dict(self._sites)
-        other._site_list = list(self._site_list)
-        other._shapes = dict(self._shapes)
-        return other
 
     def finish(self) -> Trace:
         """Return the trace so far. The builder may go on; the trace does not change."""

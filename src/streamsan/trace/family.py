@@ -6,8 +6,9 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from streamsan.trace import reader
 from streamsan.trace.errors import TraceError
@@ -117,8 +118,7 @@ def _run_of(path: str) -> str:
     return run if isinstance(run, str) else ""
 
 
-@dataclass(slots=True)
-class _Member:
+class _Member(Struct):
     """One file of a run."""
 
     opened: OpenFile

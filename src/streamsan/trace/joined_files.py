@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from streamsan.trace.errors import TraceError
 from streamsan.trace.lane import LaneCursor

@@ -6,10 +6,11 @@ import struct
 from abc import abstractmethod
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
 from typing import NamedTuple, Protocol, overload
+
+from msgspec import Struct
 
 from streamsan.trace.errors import TraceError
 from streamsan.trace.table_limits import MOST_LAUNCH_SHAPES, NOT_TOLD
@@ -42,8 +43,7 @@ class ByteRun(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchShape:
+class LaunchShape(Struct, frozen=True):
     """What a kernel was launched with, but for the addresses it was given."""
 
     symbol: str

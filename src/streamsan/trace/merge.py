@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from streamsan.trace.errors import TraceError
@@ -25,8 +25,7 @@ _Part = tuple[Slots, NDArray[np.uint64]]
 """slots, and for each the sequence of its operation"""
 
 
-@dataclass(slots=True)
-class _Window:
+class _Window(Struct):
     """What was read of a lane and not given out yet."""
 
     slots: Slots

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.trace.errors import TraceError
 from streamsan.trace.table_limits import MOST_MODULE_BYTES, MOST_MODULES
@@ -11,8 +12,7 @@ from streamsan.trace.table_limits import MOST_MODULE_BYTES, MOST_MODULES
 LENGTH = struct.Struct("<I")
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(Struct, frozen=True):
     """A file that was loaded: its path at that time, and its build id as lower-case hexadecimal text ("" for none)."""
 
     path: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from streamsan.trace.errors import TraceError
 from streamsan.trace.file_layout import DENSE_FROM, END, MOST_LANES, SegmentFlag, SegmentType
@@ -26,8 +26,7 @@ BEGINS_AT = "begins_at"
 """member of a trace's metadata: number of the first operation that does not restate one of a part that is lost"""
 
 
-@dataclass(slots=True)
-class OpenFile:
+class OpenFile(Struct):
     """A trace file whose side tables were read and checked, and whose slots were not."""
 
     file: RandomAccessFile

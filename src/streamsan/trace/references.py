@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.trace.reference_bounds import Bounds
 from streamsan.trace.rows import Rows
@@ -24,8 +25,7 @@ MOST_NUMBERED = 256
 """A ROWS slot names its reference by a byte."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """Memory that an operation uses: [address, address + size); size 0 is not known."""
 
     address: int

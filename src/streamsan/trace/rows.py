@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.vocabulary import OperationKind
 
@@ -12,8 +13,7 @@ ROWS_STRUCT = struct.Struct("<QQQQQ16xBxB5x")
 assert ROWS_STRUCT.size == 64
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """Which bytes of a reference are touched: `count` rows of `width` bytes, `pitch` bytes apart, in `slices` slices.
 
     The first row begins at the reference's address.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 
 from streamsan.trace.errors import TraceError
 from streamsan.trace.file_layout import (
@@ -20,8 +19,7 @@ from streamsan.trace.random_access import RandomAccessFile
 HEADER_SIZE = SEGMENT_HEADER.itemsize
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """The committed part of one segment."""
 
     type: int
@@ -36,8 +34,7 @@ class Segment:
     flags: int = 0
 
 
-@dataclass(slots=True)
-class Segments:
+class Segments(Struct):
     """All segments of a file, and what is wrong with their chain."""
 
     found: list[Segment] = field(default_factory=list)

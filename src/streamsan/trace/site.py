@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import overload
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Site:
+
+class Site(Struct, frozen=True):
     """A call site. Lines and columns count from 1; 0: unknown. `caller` is the site id of the call it is nested in."""
 
     file: str

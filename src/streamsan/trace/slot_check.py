@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from streamsan.trace.slot_fields import FIRST_CONTINUATION_KIND
 from streamsan.trace.store import LAST_WORD, PLACE_WORD, SLOT_WORDS, Slots, as_words
 
 
-@dataclass(frozen=True, slots=True)
-class TableSizes:
+class TableSizes(Struct, frozen=True):
     """How many entries the side tables have."""
 
     threads: int
@@ -24,8 +22,7 @@ class DamagedSlots(Exception):  # noqa: N818 - becomes a TraceError where the fi
     """Slots that no writer writes; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedSlots:
+class CheckedSlots(Struct, frozen=True):
     """Slots of one lane that were checked."""
 
     starts: NDArray[np.intp] | None

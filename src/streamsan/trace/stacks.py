@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.trace.function_names import same_function, short_name
 from streamsan.trace.modules import Module
@@ -32,8 +34,7 @@ class FrameSource(Protocol):
         """Return the frames there, innermost first; none when not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(Struct, frozen=True):
     """A frame of a stack, and what speaks for showing it."""
 
     site: Site

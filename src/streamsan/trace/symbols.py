@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 Address = tuple[int, int]
 """module id, address as in the module's file"""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One function that is active at an instruction. Lines and columns count from 1; 0, "": not known."""
 
     file: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.trace.launch_shapes import GENERATION_BITS, SHAPE_SHIFT
 from streamsan.trace.reference_bounds import BOUNDED, bounds_of
@@ -22,8 +23,7 @@ _KERNELS = (OperationKind.LAUNCH, OperationKind.NODE_ACCESSES)
 _KERNEL_NODES = (OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
 
 
-@dataclass(frozen=True, slots=True)
-class OperationView:
+class OperationView(Struct, frozen=True):
     """One operation with everything that its slot and its continuation slots say."""
 
     sequence: int

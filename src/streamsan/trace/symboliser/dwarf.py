@@ -6,7 +6,6 @@ import posixpath
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 from elftools.dwarf.compileunit import CompileUnit
@@ -14,6 +13,7 @@ from elftools.dwarf.die import DIE
 from elftools.dwarf.dwarfinfo import DWARFInfo
 from elftools.dwarf.ranges import BaseAddressEntry
 from elftools.elf.elffile import ELFFile
+from msgspec import Struct, field
 
 from streamsan.trace.symboliser.address_ranges import AddressRanges
 from streamsan.trace.symboliser.demangled import demangled
@@ -28,8 +28,7 @@ DEEPEST_INLINING = 64
 Range = tuple[int, int]
 
 
-@dataclass(slots=True)
-class _Unit:
+class _Unit(Struct):
     """A compilation unit, and what was read of it."""
 
     unit: Any

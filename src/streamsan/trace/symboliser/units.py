@@ -7,8 +7,9 @@ a class, a type or another function is passed over, and only what was found is r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 _SIZES = {
     0: "flag_present implicit_const",
@@ -37,8 +38,7 @@ class UnusualUnitError(Exception):
     """A unit uses a form that is not known here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """A function with code. `end` is 0 where its addresses are a list, or not given in place."""
 
     offset: int
@@ -47,8 +47,7 @@ class Function:
     end: int
 
 
-@dataclass(slots=True)
-class _Shape:
+class _Shape(Struct):
     """How an entry with one abbreviation code is passed over."""
 
     steps: list[int]
