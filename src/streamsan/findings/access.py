@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Deed(StrEnum):
@@ -34,8 +35,7 @@ class KnownFrom(StrEnum):
     NOWHERE = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Bytes:
+class Bytes(Struct, frozen=True):
     """Bytes of an allocation, counted from its first: all, or `count` rows of `width` bytes, `pitch` bytes apart."""
 
     first: int
@@ -51,8 +51,7 @@ class Bytes:
     """where `last` is not known: the first and the last byte that may be touched; None: that is not known either"""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """One side of a race."""
 
     file: str
@@ -66,8 +65,7 @@ class Access:
     known_from: KnownFrom
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
+class Overlap(Struct, frozen=True):
     """What both sides of a race touch."""
 
     bytes: Bytes

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from streamsan.findings.access import Access, Overlap
 from streamsan.findings.move import Move
@@ -40,8 +42,7 @@ class Confidence(StrEnum):
     POSSIBLE = "possible"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(Struct, frozen=True, order=True):
     """A point in a file; lines and columns count from 1, 0 is unknown."""
 
     file: str
@@ -49,8 +50,7 @@ class Place:
     column: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """Where a finding is reported: a call, up to `end_line`, before `end_column`; 0 where that is not known."""
 
     file: str
@@ -66,8 +66,7 @@ class Location:
         return Place(self.file, self.line, self.column)
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(Struct, frozen=True):
     """Another operation of the finding: `role` is a RelatedRole's name in lower case, `message` what happened there."""
 
     role: str
@@ -76,16 +75,14 @@ class Related:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Contract:
+class Contract(Struct, frozen=True):
     """What the documentation promises or demands, and which document."""
 
     text: str
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """What hardware did: `fact` is the id of the measurement, `on` the machine and driver."""
 
     text: str
@@ -93,8 +90,7 @@ class Observed:
     on: str = "H200, driver 580"
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One textual change of a fix: replace [line:column, end_line:end_column) by `text`."""
 
     file: str
@@ -105,8 +101,7 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """What to change. `verified` only where the changed program was analysed again without the finding."""
 
     summary: str
@@ -114,8 +109,7 @@ class Fix:
     edits: tuple[Edit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
+class Basis(Struct, frozen=True):
     """What a finding rests on, for merging. Never reported. `rules.case.CaseBasis` has the fact as well."""
 
     operations: frozenset[Place] = frozenset()
@@ -132,8 +126,7 @@ class Basis:
         return Basis(self.operations, self.causes, self.memory, self.status)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One rule broken at one place."""
 
     code: str
@@ -151,7 +144,7 @@ class Finding:
     observed: Observed | None = None
     witness: tuple[str, ...] = ()
     """an execution that goes wrong, step by step"""
-    moves: tuple[Move, ...] = field(default=(), compare=False)
+    moves: tuple[Move, ...] = ()
     """the same steps with the operations that they are about, where they are of one trace"""
     no_witness: str = ""
     """why there is no execution to show, "" where there is one"""
@@ -165,9 +158,9 @@ class Finding:
     """of several traces that were checked together: in how many it was found"""
     fingerprint: str = ""
     """its identity over edits elsewhere in the program, where it was asked for (`fingerprint.py`)"""
-    scene: Scene | None = field(default=None, compare=False)
+    scene: Scene | None = None
     """the time around it, where a report draws it (`timeline.scenes`)"""
-    basis: Basis = field(default=Basis(), compare=False)
+    basis: Basis = Basis()
 
     @property
     def strength(self) -> tuple[int, int]:

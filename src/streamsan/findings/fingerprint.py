@@ -11,7 +11,8 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from streamsan.findings.finding import Finding
 from streamsan.findings.known_lines import UNKNOWN_LINE

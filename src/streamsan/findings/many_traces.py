@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from streamsan.findings.finding import Finding, Place, Related
 from streamsan.findings.same_findings import SameFindings
@@ -64,8 +66,7 @@ class FindingsOfTraces:
         return sorted(told, key=lambda finding: finding.order)
 
 
-@dataclass(slots=True)
-class _FoundIn:
+class _FoundIn(Struct):
     """In which traces a finding was found."""
 
     traces: bytearray = field(default_factory=bytearray)
@@ -101,8 +102,7 @@ class _FoundIn:
         return (8 * at + bit for at, byte in enumerate(self.traces) for bit in range(8) if byte >> bit & 1)
 
 
-@dataclass(slots=True)
-class _Alike:
+class _Alike(Struct):
     """Findings with the same causes: the strongest one of the first trace speaks."""
 
     speaker: Finding

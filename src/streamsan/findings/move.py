@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Act(StrEnum):
@@ -17,8 +18,7 @@ class Act(StrEnum):
     """what comes of it; no operation of the trace"""
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """One step."""
 
     text: str

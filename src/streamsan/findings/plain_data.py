@@ -1,16 +1,17 @@
 """Findings and what they are made of as plain JSON values, and back. What comes back is held against the types.
 
-A dataclass is the list of its fields, a set a sorted list, a mapping a list of pairs.
+A record is the list of its fields, a set a sorted list, a mapping a list of pairs.
 """
 
 from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from enum import Enum, StrEnum
 from functools import cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 Reader = Callable[[Any], Any]
 
@@ -21,8 +22,8 @@ def to_plain(value: Any) -> Any:
         return value
     if isinstance(value, StrEnum):
         return value.value
-    if is_dataclass(value):
-        return [to_plain(getattr(value, field.name)) for field in fields(value)]
+    if isinstance(value, Struct):
+        return [to_plain(getattr(value, name)) for name in value.__struct_fields__]
     if isinstance(value, Mapping):
         return [[to_plain(key), to_plain(each)] for key, each in value.items()]
     if isinstance(value, frozenset):
@@ -59,11 +60,10 @@ def _reader(kind: Any) -> Reader:
     if isinstance(kind, type) and issubclass(kind, Enum):
         word = _scalar(str)
         return lambda value: kind(word(value))
-    if is_dataclass(kind):
+    if isinstance(kind, type) and issubclass(kind, Struct):
         hints = get_type_hints(kind)
-        row = _row([hints[field.name] for field in fields(kind)])
-        make: Any = kind
-        return lambda value: make(*row(value))
+        row = _row([hints[name] for name in kind.__struct_fields__])
+        return lambda value: kind(*row(value))
     raise TypeError(f"no plain values are of type {kind}")
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
+
+from msgspec import Struct, field
 
 from streamsan.findings.finding import Place
 
@@ -27,8 +28,7 @@ class Obstacle(StrEnum):
     NO_PATH = "on paths not taken"
 
 
-@dataclass(frozen=True, slots=True)
-class NotReached:
+class NotReached(Struct, frozen=True):
     """Why no path came to one call."""
 
     obstacle: Obstacle
@@ -38,8 +38,7 @@ class NotReached:
     """the call issues work: a wait that follows may be for that"""
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(Struct, frozen=True):
     """What was not read, in one input or in all. Falsy where all was read."""
 
     includes: frozenset[Place] = frozenset()

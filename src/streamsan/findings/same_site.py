@@ -6,7 +6,8 @@ Each of them is a finding, counted and in JSON. People are told the first, and h
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.findings.finding import Finding, Place
 
@@ -14,8 +15,7 @@ EACH_TOLD = 4
 """findings of one site that are told one by one; of more, the first is told for all"""
 
 
-@dataclass(frozen=True, slots=True)
-class SiteFindings:
+class SiteFindings(Struct, frozen=True):
     """A finding that is told, and how many more like it stand behind it."""
 
     first: Finding

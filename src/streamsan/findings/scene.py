@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from streamsan.findings.move import Move
 
@@ -19,16 +20,14 @@ class Strength(StrEnum):
     """they are ordered, in the wrong way: the finding"""
 
 
-@dataclass(frozen=True, slots=True)
-class SceneLane:
+class SceneLane(Struct, frozen=True):
     """One lane: `kind` is "host", "stream", "queue" or "graph"."""
 
     kind: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class SceneOperation:
+class SceneOperation(Struct, frozen=True):
     """One operation, in the order of their issue."""
 
     lane: int
@@ -54,8 +53,7 @@ class SceneOperation:
     """operations before it that are not drawn"""
 
 
-@dataclass(frozen=True, slots=True)
-class SceneEdge:
+class SceneEdge(Struct, frozen=True):
     """An order between two operations, by their index in the scene."""
 
     source: int
@@ -64,8 +62,7 @@ class SceneEdge:
     strength: Strength = Strength.PROMISED
 
 
-@dataclass(frozen=True, slots=True)
-class SceneBar:
+class SceneBar(Struct, frozen=True):
     """Memory: from the operation that made it to the one that ends it, by their index in the scene; -1: beyond it."""
 
     name: str
@@ -76,8 +73,7 @@ class SceneBar:
     """it is the memory that the finding is about"""
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """A scene."""
 
     lanes: tuple[SceneLane, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.vocabulary.rank_words import ranks_in_words
 
@@ -11,8 +12,7 @@ MOST_RUNS = 8
 """runs that are named one by one"""
 
 
-@dataclass(frozen=True, slots=True)
-class InRun:
+class InRun(Struct, frozen=True):
     """In how many traces of one run a finding was found. A run is the folder that its traces lie in."""
 
     run: str
@@ -21,8 +21,7 @@ class InRun:
     """the first and the last of each row of ranks; () where the traces name none"""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """In how many of several traces a finding was found."""
 
     found: int

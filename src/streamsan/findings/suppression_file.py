@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from streamsan.findings.finding import Finding
@@ -27,7 +26,6 @@ class UnknownCodeError(Exception):
     """A file of suppressions names a code that no rule has. `str()` is one line with the place."""
 
 
-@dataclass(slots=True)
 class FileSuppression(Suppression):
     """One entry of a file: which findings it hides."""
 

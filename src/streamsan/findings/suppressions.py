@@ -9,7 +9,9 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from streamsan.findings.finding import Finding
 
@@ -18,8 +20,7 @@ _CODE = re.compile(r"SS\d{3}\Z")
 PYTHON_SUFFIXES = (".py", ".pyw")
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(Struct, frozen=True):
     """A comment of a source: its words, the lines it covers, and whether it stands alone on its line."""
 
     text: str
@@ -32,8 +33,7 @@ class Comment:
         return replace(self, line=self.line + lines, end_line=self.end_line + lines)
 
 
-@dataclass(slots=True)
-class Suppression:
+class Suppression(Struct):
     """One suppression: where it is written, and what it hides."""
 
     file: str
@@ -49,8 +49,7 @@ class Suppression:
         return tuple(code for code in self.codes if code not in self.used)
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(Struct, frozen=True):
     """A suppression that cannot be read, and why."""
 
     file: str

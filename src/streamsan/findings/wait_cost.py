@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from streamsan.findings.finding import Location
 
@@ -10,8 +10,7 @@ SAVES, SPREAD = "saves_ns", "saves_spread_ns"
 """properties of a finding: by how much the run would have been shorter without, and how far off that may be"""
 
 
-@dataclass(frozen=True, slots=True)
-class WaitCost:
+class WaitCost(Struct, frozen=True):
     """One place of a program where it waits, or allocates and frees again and again."""
 
     path: str
@@ -32,8 +31,7 @@ class WaitCost:
     """the rule that says that it can go, "" where none does"""
 
 
-@dataclass(frozen=True, slots=True)
-class RunCosts:
+class RunCosts(Struct, frozen=True):
     """What one recorded run waited for."""
 
     path: str
