@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from order_program import PRIMARY, Program
 
 from streamsan.order.consumers import unconsumed_waits

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.order._engine import Engine
 from streamsan.order.analysed_trace import AnalysedTrace
@@ -55,8 +56,7 @@ class Requirement(NamedTuple):
     later: int
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """What the engine found in one trace."""
 
     facts: list[Fact]

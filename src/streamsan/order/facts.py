@@ -35,7 +35,7 @@ Facts about graphs, conflicts and costs: the reported operation, and the roles o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from streamsan.trace.rows import Rows
 from streamsan.trace.slot_fields import STATUS_UNKNOWN
@@ -49,8 +49,7 @@ def operation_kind(number: int) -> OperationKind:
     return _KINDS.get(number, OperationKind.CALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One operation of a fact, as the trace has it."""
 
     sequence: int
@@ -78,8 +77,7 @@ class Operation:
         return self.status not in (0, STATUS_UNKNOWN)
 
 
-@dataclass(frozen=True, slots=True)
-class AllocationFact:
+class AllocationFact(Struct, frozen=True):
     """The allocation a fact is about."""
 
     address: int
@@ -92,8 +90,7 @@ class AllocationFact:
     """where it was made; the site's label is its name"""
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Struct, frozen=True):
     """Which bytes of the fact's allocation one side of a race touches, and how."""
 
     begin: int
@@ -112,8 +109,7 @@ class Touch:
     """of a launch of a graph: the node that does it"""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """One rule's condition found true at one place; `count` instances share code, variant and places."""
 
     code: RuleCode

@@ -8,7 +8,8 @@ function that calls itself is one mistake, not one for each depth.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from streamsan.order.analysed_trace import AnalysedTrace
 from streamsan.order.facts import Fact

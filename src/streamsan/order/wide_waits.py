@@ -9,9 +9,9 @@ waits that nothing needs, all later host code must be visible, so this is for tr
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from streamsan.order.analysed_trace import AnalysedTrace
 from streamsan.order.consumers import (
@@ -50,8 +50,7 @@ PROBE_SITE = 1 << 31
 PROBE_EVENT = (1 << 63) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Instance:
+class _Instance(Struct, frozen=True):
     """One wait, and for each stream from which work is needed the row of the last such work."""
 
     row: int
