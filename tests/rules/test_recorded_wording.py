@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hand_made import HandMade, use_races_free
+from msgspec.structs import replace
 
 from streamsan.findings.finding import Finding, Severity
 from streamsan.order.facts import AllocationFact, Fact, Operation

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Protocol
 
@@ -530,11 +529,10 @@ class Case:
         return self.does(operation)
 
 
-@dataclass(frozen=True, slots=True)
-class CaseBasis(Basis):
+class CaseBasis(Basis, frozen=True, kw_only=True):
     """The basis of a finding that comes from a fact of a trace."""
 
-    case: Case = field(compare=False, repr=False, kw_only=True)
+    case: Case
 
 
 def case_of(finding: Finding) -> Case | None:

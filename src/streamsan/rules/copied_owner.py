@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
@@ -12,8 +13,7 @@ _DESTRUCTOR = re.compile(r"(?:^|::|\s)~(\w+)")
 """the class in the name of a function, where that is a destructor"""
 
 
-@dataclass(frozen=True, slots=True)
-class CopiedOwner:
+class CopiedOwner(Struct, frozen=True):
     """A class whose objects hold one pointer, and the functions in which two of them end, "" where not known."""
 
     name: str

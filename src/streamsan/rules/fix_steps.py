@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from streamsan.order.facts import Operation
 
@@ -24,8 +25,7 @@ class Remedy(Enum):
     NO_WAIT = "the operation, a wait, is taken out"
 
 
-@dataclass(frozen=True, slots=True)
-class FixStep:
+class FixStep(Struct, frozen=True):
     """One remedy, and what it is for. A step whose operations are not known is left out."""
 
     remedy: Remedy

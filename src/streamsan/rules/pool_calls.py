@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import PurePath
+
+from msgspec.structs import replace
 
 from streamsan.order.facts import Fact, Operation
 from streamsan.rules.case import Names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from streamsan.findings.access import Access, Bytes, Deed, KnownFrom, Overlap
 from streamsan.findings.finding import Related

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.findings.finding import Confidence, Contract, Finding, Fix, Location, Observed, Related, Severity
 from streamsan.order.facts import Fact
@@ -21,8 +23,7 @@ from streamsan.vocabulary import EdgeClass, FactVariant, OperationKind, RelatedR
 _TAKES_ARGUMENTS = (OperationKind.LAUNCH, OperationKind.GRAPH_LAUNCH, OperationKind.GRAPH_NODE)
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """What a rule says of one case."""
 
     message: str

@@ -6,8 +6,9 @@ second goes ahead, the first comes behind.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 from streamsan.order.facts import Operation
 from streamsan.vocabulary import OperationKind
@@ -26,8 +27,7 @@ class Harm(Enum):
     CHANGED = "the host reads or overwrites its memory, and the device accesses it then"
 
 
-@dataclass(frozen=True, slots=True)
-class WrongExecution:
+class WrongExecution(Struct, frozen=True):
     """The wrong order of two operations."""
 
     ahead: Operation

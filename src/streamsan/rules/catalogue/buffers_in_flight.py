@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
+
+from msgspec.structs import replace
 
 from streamsan.effects.waits import Endpoint
 from streamsan.findings.finding import Confidence, Finding, Severity
