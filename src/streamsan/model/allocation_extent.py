@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from streamsan.effects import Role
 from streamsan.model.call import Call
@@ -28,8 +28,7 @@ _FORMAT_BYTES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AllocationExtent:
+class AllocationExtent(Struct, frozen=True):
     """What is to be allocated."""
 
     size: Value

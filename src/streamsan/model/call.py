@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypedDict
+
+from msgspec import Struct, field
 
 from streamsan.effects import Api, Hint, Parameter, Role, Signature
 from streamsan.model.process_state import HostThread
@@ -27,8 +28,7 @@ class CallDetails(TypedDict, total=False):
     early_arguments: KernelArguments | None
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     """A call as a handler sees it."""
 
     thread: HostThread

@@ -7,7 +7,6 @@ are imported here; `docs/architecture.md` says what the fields of an operation m
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Sequence
 from typing import Unpack
 
@@ -70,17 +69,6 @@ class DeviceModel(HostSide):
     def threads(self) -> Sequence[HostThread]:
         """All host threads, by index in the trace."""
         return self.core.threads
-
-    def copy(self) -> DeviceModel:
-        """Return a model, with a builder, that goes on from here on its own (for a path that forks).
-
-        A thread of this model is `copy.threads[thread.index]` in the other. `on_host_function` is not taken along.
-        """
-        hook, self.on_host_function = self.on_host_function, None
-        try:
-            return copy.deepcopy(self, {id(self.core.builder): self.core.builder.copy()})
-        finally:
-            self.on_host_function = hook
 
     # -- calls ------------------------------------------------------------------------------------
     def bind(self, api: Api, arguments: Sequence[Value]) -> Signature | None:

@@ -17,7 +17,8 @@ arguments; it does the order around the body itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.model.address_space import FreshAddresses
 from streamsan.model.process_state import HostThread
@@ -29,8 +30,7 @@ from streamsan.model.work import Work
 from streamsan.vocabulary import FreeClass, MemoryKind, WaitClass
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """What opening another process's memory gives: a status, and where it lies."""
 
     status: int
@@ -38,8 +38,7 @@ class Opened:
     size: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """Bytes that stand for those of a use."""
 
     address: int

@@ -7,7 +7,8 @@ gives these fields back; the executor then finds the process that made it, if it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.effects import Role
 from streamsan.model.answers import answers
@@ -27,8 +28,7 @@ MEMORY, EVENT = 1, 2
 """what a handle stands for"""
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
+class Export(Struct, frozen=True):
     """What an IPC handle stands for."""
 
     process: Process
@@ -36,8 +36,7 @@ class Export:
     event: Event | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where memory that is opened lies, or why it is not."""
 
     address: int | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from streamsan.model.core import ModelCore
 from streamsan.model.process_state import HostThread, Phase, Process

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.effects import Role
 from streamsan.model.call import Call
@@ -21,8 +22,7 @@ _HOST_TYPE = 1
 """CU_MEMORYTYPE_HOST"""
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """One side of a copy, or the target of a fill. None is a number nobody knows."""
 
     value: Value
@@ -35,8 +35,7 @@ class Operand:
     """the device it is on, where the call names it"""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """Bytes of a row (of an element, in a fill: elements), rows, slices. None is a number nobody knows."""
 
     width: int | None
@@ -61,8 +60,7 @@ class Shape:
         return self.width, self.height, self.depth
 
 
-@dataclass(frozen=True, slots=True)
-class CopyOperands:
+class CopyOperands(Struct, frozen=True):
     """What a copy is about."""
 
     to: Operand

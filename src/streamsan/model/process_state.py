@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from streamsan.model.address_space import AddressIndex
 from streamsan.model.resources import Allocation, Context, Lifetime, OtherHandle, Pool
@@ -26,8 +27,7 @@ class Phase(StrEnum):
     AFTER_MAIN = "after"
 
 
-@dataclass(slots=True, eq=False)
-class Process:
+class Process(Struct, eq=False):
     """One process: what it owns. Handles and addresses mean something in their own process only."""
 
     index: int
@@ -82,8 +82,7 @@ class Process:
         )
 
 
-@dataclass(slots=True, eq=False)
-class HostThread:
+class HostThread(Struct, eq=False):
     """A host thread: what is current to it."""
 
     index: int

@@ -8,7 +8,8 @@ it depends on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore

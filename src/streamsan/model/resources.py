@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from streamsan.model.values import Pointer, Value
 from streamsan.vocabulary import ContextKind, MemoryKind
 
 
-@dataclass(slots=True, eq=False)
-class Context:
+class Context(Struct, eq=False):
     """A context and, when it is a primary one, its device."""
 
     handle: int
@@ -31,8 +31,7 @@ class Context:
     """limits and cache configurations that the program set"""
 
 
-@dataclass(slots=True, eq=False)
-class OtherHandle:
+class OtherHandle(Struct, eq=False):
     """A pool, graph, physical allocation, ...: known by handle only."""
 
     handle: int
@@ -44,7 +43,6 @@ class OtherHandle:
     """made by the program; False: fetched (a device's default pool cannot be destroyed)"""
 
 
-@dataclass(slots=True, eq=False)
 class Pool(OtherHandle):
     """A memory pool of a device."""
 
@@ -59,7 +57,6 @@ class Pool(OtherHandle):
     """other devices -> cudaMemAccessFlags"""
 
 
-@dataclass(slots=True, eq=False)
 class Physical(OtherHandle):
     """VMM: physical memory. It lives until it is released and nothing maps it."""
 
@@ -72,8 +69,7 @@ class Physical(OtherHandle):
     """CUmemAllocationHandleType of the handles that other processes may get"""
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayLayout:
+class ArrayLayout(Struct, frozen=True):
     """How an array lies in memory here: row after row, slice after slice, without gaps."""
 
     width: int
@@ -120,8 +116,7 @@ class Lifetime(StrEnum):
     """a graph's own memory while no launch has made it, or after its free in the graph"""
 
 
-@dataclass(slots=True, eq=False)
-class Allocation:
+class Allocation(Struct, eq=False):
     """One generation of an address range."""
 
     address: int

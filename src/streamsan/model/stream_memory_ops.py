@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from streamsan.effects import Effect, Role
 from streamsan.model.call import Call

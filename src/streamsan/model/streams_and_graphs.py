@@ -5,7 +5,7 @@ They stand together because each names the next: a stream knows its capture, a c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from streamsan.model.resources import Allocation, Context
 from streamsan.model.values import KernelArguments, Value
@@ -19,8 +19,7 @@ LEGACY_HANDLE = CUDA.legacy_stream
 PER_THREAD_HANDLE = CUDA.per_thread_stream
 
 
-@dataclass(slots=True, eq=False)
-class Stream:
+class Stream(Struct, eq=False):
     """A stream; handles 1 and 2 are the default streams."""
 
     handle: int
@@ -35,8 +34,7 @@ class Stream:
     """cudaSynchronizationPolicy"""
 
 
-@dataclass(slots=True, eq=False)
-class Event:
+class Event(Struct, eq=False):
     """An event."""
 
     handle: int
@@ -49,8 +47,7 @@ class Event:
     flags: int = 0
 
 
-@dataclass(slots=True, eq=False)
-class Node:
+class Node(Struct, eq=False):
     """A node of a graph."""
 
     handle: int
@@ -87,8 +84,7 @@ class Node:
     """of a kernel node: attribute -> fields"""
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """The value by which a conditional node decides what runs."""
 
     handle: int
@@ -96,8 +92,7 @@ class Condition:
     """its value when a launch begins; None: nobody knows"""
 
 
-@dataclass(slots=True, eq=False)
-class Graph:
+class Graph(Struct, eq=False):
     """A graph: what can be instantiated."""
 
     handle: int
@@ -116,8 +111,7 @@ class Graph:
     """of a clone: handle of an original node -> its copy here"""
 
 
-@dataclass(slots=True, eq=False)
-class BodyNode:
+class BodyNode(Struct, eq=False):
     """A node as an executable graph runs it: children and conditional bodies flattened."""
 
     number: int
@@ -138,8 +132,7 @@ class BodyNode:
     """the sync key of a host function that the trace knows for this node"""
 
 
-@dataclass(slots=True, eq=False)
-class GraphExec:
+class GraphExec(Struct, eq=False):
     """An executable graph."""
 
     handle: int
@@ -164,8 +157,7 @@ class GraphExec:
         self.changing = [node for node in body if node.kind in changes]
 
 
-@dataclass(slots=True, eq=False)
-class Capture:
+class Capture(Struct, eq=False):
     """A capture under way, or ended: what streams issue becomes nodes of its graph."""
 
     handle: int
@@ -190,8 +182,7 @@ class Capture:
     """code nobody can see was given a stream that takes part: it may have ended the capture"""
 
 
-@dataclass(slots=True, eq=False)
-class MemoryNode:
+class MemoryNode(Struct, eq=False):
     """An allocation of a graph: who makes and who frees it."""
 
     allocation: Allocation
@@ -201,8 +192,7 @@ class MemoryNode:
     """graphs that free it: its own, or others"""
 
 
-@dataclass(slots=True)
-class GraphMemory:
+class GraphMemory(Struct):
     """Memory that the graphs of a device use, in bytes."""
 
     used_high: int = 0
@@ -210,8 +200,7 @@ class GraphMemory:
     reserved_high: int = 0
 
 
-@dataclass(slots=True, eq=False)
-class GraphTable:
+class GraphTable(Struct, eq=False):
     """What a process knows of its graphs beyond their handles."""
 
     nodes: dict[int, Node] = field(default_factory=dict)

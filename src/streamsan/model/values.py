@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from streamsan.vocabulary import AccessMode
 
@@ -14,8 +15,7 @@ HandleType = Literal["stream", "event", "context", "device", "pool", "graph", "g
                      "semaphore"]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """An unknown with identity: the same symbol is the same value; two symbols may be equal."""
 
     number: int
@@ -29,8 +29,7 @@ class Symbol:
         return self.number  # looked up all the time, and hardly any two have the same
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class Pointer(Struct, frozen=True):
     """An address inside one allocation of the model's address space."""
 
     address: int
@@ -44,8 +43,7 @@ class Pointer:
     """of one that is not exact: what stands for its offset from the base in bytes; None: nobody can say"""
 
 
-@dataclass(frozen=True, slots=True)
-class Handle:
+class Handle(Struct, frozen=True):
     """A handle of the API (stream, event, ...). Values are never reused within one model unless a sim decides so."""
 
     type: HandleType
@@ -64,8 +62,7 @@ Fields = Mapping[str, Value]
 """What is known of a structure: `{"srcPtr.ptr": ..., "extent.width": ...}`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What a call did: its status, and the values written through its out-arguments, by argument name."""
 
     status: int = 0

@@ -5,13 +5,12 @@ Addresses are numbers here: in simulation every address is known. Sizes and pitc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from streamsan.trace.references import Reference
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """One side of a copy: where its first byte lies, and how far apart rows and slices begin."""
 
     address: int
@@ -23,8 +22,7 @@ class Place:
     """one past the last byte of the host's buffer that it lies in; 0: nobody knows that, or it is CUDA's memory"""
 
 
-@dataclass(frozen=True, slots=True)
-class CopyForm:
+class CopyForm(Struct, frozen=True):
     """How a copy was asked for, beyond what it does to bytes: a driver's waits may rest on it."""
 
     asynchronous: bool = True
@@ -33,8 +31,7 @@ class CopyForm:
     from_host: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CopyWork:
+class CopyWork(Struct, frozen=True):
     """Copies `depth` slices of `height` rows of `width` bytes."""
 
     to: Place
@@ -42,11 +39,10 @@ class CopyWork:
     width: int
     height: int = 1
     depth: int = 1
-    form: CopyForm = field(default=CopyForm(), compare=False)
+    form: CopyForm = CopyForm()
 
 
-@dataclass(frozen=True, slots=True)
-class FillWork:
+class FillWork(Struct, frozen=True):
     """Fills `depth` slices of `height` rows of `width` elements with a value of `element` bytes (1, 2 or 4)."""
 
     to: Place
@@ -57,8 +53,7 @@ class FillWork:
     depth: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class KernelWork:
+class KernelWork(Struct, frozen=True):
     """A kernel. `payload` is what the caller of the model gave with the launch: how to compute it."""
 
     name: str
@@ -66,8 +61,7 @@ class KernelWork:
     payload: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class HostWork:
+class HostWork(Struct, frozen=True):
     """A host function: `payload` is what the caller of the model gave with it."""
 
     payload: object = None
@@ -75,8 +69,7 @@ class HostWork:
     """the sync key under which its body runs, 0 if the body is not in view"""
 
 
-@dataclass(frozen=True, slots=True)
-class ValueWork:
+class ValueWork(Struct, frozen=True):
     """A stream memory operation: writes `value`, or waits until what is in memory meets it."""
 
     address: int
@@ -104,8 +97,7 @@ class ValueWork:
                 return True
 
 
-@dataclass(frozen=True, slots=True)
-class NoWork:
+class NoWork(Struct, frozen=True):
     """Takes its place in the stream and changes no byte (a prefetch, an empty node)."""
 
 

@@ -6,7 +6,6 @@ import pytest
 from graph_program import OUT, GraphProgram
 
 from streamsan.model.values import Handle
-from streamsan.model.work import CopyWork
 from streamsan.vocabulary import AccessMode, HandleKind, NodeKind, OperationKind, SlotFlag
 
 READ, WRITE = AccessMode.READ, AccessMode.WRITE
@@ -60,7 +59,7 @@ def test_nodes_of_every_kind() -> None:
     assert [(each.address, each.size) for each in body.nodes[3].further] == [(memory.address, 64)]
     program.call("cudaGraphLaunch", executable, 0)
     ((ran, _),) = program.ran.launched
-    assert ran.body[1].work == CopyWork(ran.body[1].work.to, ran.body[1].work.source, 64)
+    assert (ran.body[1].work.width, ran.body[1].work.height, ran.body[1].work.depth) == (64, 1, 1)
     assert ran.body[4].work.key == body.nodes[5].address != 0
 
 

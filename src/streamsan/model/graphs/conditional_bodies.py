@@ -4,7 +4,8 @@ can have changed it by then."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.model.streams_and_graphs import BodyNode, Condition, Node
 from streamsan.model.values import Handle
@@ -14,8 +15,7 @@ _IF, _WHILE, _SWITCH = range(3)
 """cudaGraphConditionalNodeType"""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """A conditional node in a body, and the positions of the nodes of each of its own bodies."""
 
     node: Node

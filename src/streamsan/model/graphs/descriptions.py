@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from streamsan.effects import Role
 from streamsan.model.call import Call
@@ -50,8 +51,7 @@ _ELEMENTS = {1: "8", 2: "16", 4: "32"}
 _VALUES = {1: "uc", 2: "us", 4: "ui"}
 
 
-@dataclass(slots=True)
-class Description:
+class Description(Struct):
     """What a node does, before it is in a graph or takes the place of what a node did."""
 
     type: int

@@ -7,8 +7,9 @@ work it emits, and all else (a context, memory nobody knows) goes into the trace
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Unpack, cast
+
+from msgspec import Struct, field
 
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
@@ -36,8 +37,7 @@ NODE_KINDS = {
 }
 
 
-@dataclass(slots=True)
-class Recorded:
+class Recorded(Struct):
     """One operation that a handler would have issued."""
 
     kind: NodeKind

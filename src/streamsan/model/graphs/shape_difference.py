@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from streamsan.model.graphs.bodies import flatten
 from streamsan.model.streams_and_graphs import Graph, GraphExec, Node
@@ -14,8 +14,7 @@ PARAMETERS_CHANGED = 5
 """cudaGraphExecUpdateResult"""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """Why an update is refused."""
 
     result: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from streamsan.model.opencl.work_items import ByteRange, WorkItems
 from streamsan.model.resources import Allocation, OtherHandle
@@ -11,7 +12,6 @@ from streamsan.model.values import Handle, Pointer, Symbol, Value
 from streamsan.vocabulary import AccessMode
 
 
-@dataclass(slots=True, eq=False)
 class ClObject(OtherHandle):
     """An object that lives as long as somebody holds a reference."""
 
@@ -30,15 +30,13 @@ class ClObject(OtherHandle):
         return not (self.assumed or self.shared)
 
 
-@dataclass(slots=True, eq=False)
 class Queue(ClObject):
     """A command queue."""
 
     out_of_order: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ImageShape:
+class ImageShape(Struct, frozen=True):
     """How the pixels of an image lie in the range that stands for it: one behind the other."""
 
     pixel: int
@@ -63,7 +61,6 @@ class ImageShape:
         return self.slice * self.depth
 
 
-@dataclass(slots=True, eq=False)
 class MemoryObject(ClObject):
     """A buffer, a part of one, an image or a pipe."""
 
@@ -86,15 +83,13 @@ class MemoryObject(ClObject):
     """its memory is the host's own (CL_MEM_USE_HOST_PTR)"""
 
 
-@dataclass(slots=True, eq=False)
 class ClEvent(ClObject):
     """An event."""
 
     user: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class Map:
+class Map(Struct, eq=False):
     """A region that the host may use by a pointer, until it is unmapped."""
 
     memory: MemoryObject | None
@@ -106,8 +101,7 @@ class Map:
     pointer: Pointer
 
 
-@dataclass(frozen=True, slots=True)
-class KernelText:
+class KernelText(Struct, frozen=True):
     """What is known of a kernel from its source."""
 
     name: str
@@ -117,7 +111,6 @@ class KernelText:
     """of a launch with these numbers as arguments: which bytes it touches, by argument, where that is known"""
 
 
-@dataclass(slots=True, eq=False)
 class Kernel(ClObject):
     """A kernel object."""
 
@@ -132,7 +125,6 @@ class Kernel(ClObject):
     """an argument was set that nobody knows"""
 
 
-@dataclass(slots=True, eq=False)
 class CommandBuffer(ClObject):
     """Commands that are recorded, and enqueued as one."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from streamsan.effects import Role
 from streamsan.model.call import Call
@@ -13,8 +14,7 @@ from streamsan.vocabulary import AccessMode
 MOST = 1 << 40
 
 
-@dataclass(frozen=True, slots=True)
-class WorkItems:
+class WorkItems(Struct, frozen=True):
     """The work-items of one launch, by dimension."""
 
     first: tuple[int, int, int]
