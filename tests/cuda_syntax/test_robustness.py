@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from streamsan.cuda_syntax.tree import Unit
 from streamsan.cuda_syntax.unit import read_text
@@ -36,8 +36,8 @@ def nodes(unit: Unit) -> int:
     while pending:
         node = pending.pop()
         count += 1
-        if is_dataclass(node) and not isinstance(node, type):
-            pending.extend(getattr(node, f.name) for f in fields(node) if f.name != "_lower")
+        if isinstance(node, Struct):
+            pending.extend(getattr(node, name) for name in node.__struct_fields__ if name != "_lower")
         elif isinstance(node, list | tuple):
             pending.extend(node)
         elif isinstance(node, dict):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from tree_sitter import Node
 
 from streamsan.cuda_syntax import declarators, tree

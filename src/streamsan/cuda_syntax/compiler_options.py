@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+
+from msgspec import Struct
 
 COMMAND_LINE = "<command-line>"
 """the file that macros of options stand in, as compilers call it"""
 
 
-@dataclass(frozen=True, slots=True)
-class CompilerOptions:
+class CompilerOptions(Struct, frozen=True):
     """Macros, folders and files of a compiler's command line. Two that are equal read a source alike."""
 
     macros: tuple[tuple[str, str | None], ...] = ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from streamsan.cuda_syntax import literals
 
@@ -34,8 +35,7 @@ class ConditionError(ValueError):
     """A condition that is no constant expression; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """What the preprocessor needs of a macro: its parameters (None: object-like) and the text of its body."""
 
     parameters: list[str] | None

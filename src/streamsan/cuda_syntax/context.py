@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import tree_sitter_cuda
+from msgspec import Struct, field
 from tree_sitter import Language, Node, Parser
 
 from streamsan.cuda_syntax.preprocess import MacroText
@@ -47,8 +47,7 @@ def parse(data: bytes) -> Node:
     return _PARSER.parse(data).root_node
 
 
-@dataclass(frozen=True, slots=True)
-class Hollow:
+class Hollow(Struct, frozen=True):
     """A brace group that was emptied so that the text around it could be parsed: where its inside stands."""
 
     code: Code
@@ -56,8 +55,7 @@ class Hollow:
     end: int
 
 
-@dataclass(slots=True)
-class Shared:
+class Shared(Struct):
     """What is one for the whole unit."""
 
     unit: Unit
@@ -70,8 +68,7 @@ class Shared:
     """characters that repairs may still parse again; keeps hostile input from taking quadratic time"""
 
 
-@dataclass(slots=True)
-class Context:
+class Context(Struct):
     """Passed to every lowering function."""
 
     code: Code

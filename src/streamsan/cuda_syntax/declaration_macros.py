@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from streamsan.cuda_syntax import macro_substitution
 from streamsan.cuda_syntax.declaration_text import declares, may_declare
@@ -47,8 +48,7 @@ _BEFORE_DECLARATION: Final = (*';{}>)]*&:"', "")
 _CLOSER: Final = {"(": ")", "[": "]", "{": "}"}
 
 
-@dataclass(slots=True)
-class Expanded:
+class Expanded(Struct):
     """What came of the invocations of a file."""
 
     code: Code
@@ -58,8 +58,7 @@ class Expanded:
     """invocations that were left, and hold a word of CUDA"""
 
 
-@dataclass(frozen=True, slots=True)
-class _Invocation:
+class _Invocation(Struct, frozen=True):
     """A macro's name outside functions, with its arguments."""
 
     macro: MacroText
@@ -70,8 +69,7 @@ class _Invocation:
     """a declaration would begin with it"""
 
 
-@dataclass(frozen=True, slots=True)
-class _Origin:
+class _Origin(Struct, frozen=True):
     """A range of the code that came of macros: their names stand for nothing in it."""
 
     start: int

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from tree_sitter import Node
 
 from streamsan.cuda_syntax.context import MAX_DEPTH, Context
@@ -28,8 +28,7 @@ TYPE_NODES = frozenset(
 _INDIRECTIONS = ("pointer_declarator", "pointer_type_declarator", "reference_declarator")
 
 
-@dataclass(slots=True)
-class Declarator:
+class Declarator(Struct):
     """What a declarator says beside the base type."""
 
     name: str = ""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from msgspec import Struct, field
 
-@dataclass(slots=True)
-class FilesSeen:
+
+class FilesSeen(Struct):
     """Notes what a reading saw. The same reading of the same contents, with the same names there, says the same."""
 
     contents: dict[str, str] = field(default_factory=dict)

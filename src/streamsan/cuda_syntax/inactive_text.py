@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 _NAMES: Final = re.compile(r"\b[^\W\d]\w*")
 _NOT_A_CHOICE: Final = re.compile(
@@ -18,8 +19,7 @@ def has_choice(condition: str) -> bool:
     return any(_NOT_A_CHOICE.match(name) is None for name in _NAMES.findall(condition))
 
 
-@dataclass(frozen=True, slots=True)
-class InactiveText:
+class InactiveText(Struct, frozen=True):
     """A range of a file's offsets that is left out."""
 
     start: int
@@ -28,8 +28,7 @@ class InactiveText:
     """what leaves it out, on one line: `#if USE_MPI`, `#else of #ifdef FAST`"""
 
 
-@dataclass(slots=True)
-class Conditional:
+class Conditional(Struct):
     """An `#if` that is open."""
 
     offset: int

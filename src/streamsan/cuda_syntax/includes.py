@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.cuda_syntax.files_seen import FilesSeen
@@ -25,8 +26,7 @@ _STANDARD = re.compile(r"/usr/(?:local/)?include(?:/[\w.]+-linux-gnu\w*)?")
 """folders that a compiler searches by itself"""
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """An include: the file it means, or why there is none."""
 
     path: Path | None

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from functools import cached_property
+
+from msgspec import Struct
 
 from streamsan.cuda_syntax.preprocess import MacroText, PreprocessedFile
 
 
-@dataclass(frozen=True, slots=True)
-class MacrosInForce:
+class MacrosInForce(Struct, frozen=True, dict=True):
     """The macros of a unit as they are at a place of one of its files."""
 
     history: dict[str, list[tuple[int, MacroText | None]]]
     file: PreprocessedFile
-    offsets: list[int] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "offsets", [offset for offset, _ in self.file.moments])
+    @cached_property
+    def offsets(self) -> list[int]:
+        """Where in the file the directives are, in order."""
+        return [offset for offset, _ in self.file.moments]
 
     def at(self, name: str, offset: int) -> MacroText | None:
         """Return the definition of a name at an offset of the file; None where it is no macro."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from streamsan.cuda_syntax.compiler_options import COMMAND_LINE, CompilerOptions
 from streamsan.cuda_syntax.condition import ConditionError, Definition, evaluate, expand, tokens
@@ -65,8 +66,7 @@ def blank(text: str) -> str:
     return " " * len(text) if "\n" not in text else "\n".join(" " * len(line) for line in text.split("\n"))
 
 
-@dataclass(slots=True)
-class MacroText:
+class MacroText(Struct):
     """A `#define` as it stands in its file."""
 
     name: str
@@ -82,8 +82,7 @@ class MacroText:
     redefined: bool = False
 
 
-@dataclass(slots=True)
-class PreprocessedFile:
+class PreprocessedFile(Struct):
     """A file as the grammar sees it."""
 
     source: SourceFile

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from msgspec import Struct
 from tree_sitter import Node
 
 from streamsan.cuda_syntax import lowering, text_repairs, tree
@@ -31,8 +31,7 @@ _FUNCTION_NAME = re.compile(r"([^\W\d][\w:]*|~\w+)\s*\((?:[^()]|\([^()]*\))*\)[^
 _BODY_FOLLOWS: Final = frozenset((")", "else", "do", "try", "const", "noexcept", "override", "final", "mutable"))
 
 
-@dataclass(slots=True)
-class _Attempt:
+class _Attempt(Struct):
     """Code with its tree and the nodes that matter in it."""
 
     code: Code

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 STRING: Final = r'"(?:[^"\\\n]|\\[\s\S])*+"?|(?<![0-9a-fA-F])\'(?:[^\'\\\n]|\\[\s\S])*+\'?'
 RAW_STRING: Final = r'\b(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s"]{0,16})\([\s\S]*?(?:\)(?P=delimiter)"|\Z)'
@@ -21,8 +22,7 @@ _GOES_ON: Final = frozenset((";", ",", ")", "."))
 _WORD: Final = re.compile(r"\s*([^\W\d]\w*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """A pair of braces: offsets of `{` and of the character after `}`."""
 
     start: int
@@ -30,8 +30,7 @@ class Group:
     closed: bool
 
 
-@dataclass(slots=True)
-class Item:
+class Item(Struct):
     """A statement or declaration by its brackets, with the outermost brace groups in it (also inside parentheses)."""
 
     start: int
@@ -87,8 +86,7 @@ def items(text: str, start: int, end: int) -> Iterator[Item]:
     return _Splitter(text, start, end).split()
 
 
-@dataclass(slots=True)
-class _Splitter:
+class _Splitter(Struct):
     """What is known of the item under way while a text is split."""
 
     text: str

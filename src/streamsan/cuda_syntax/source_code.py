@@ -6,10 +6,10 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from msgspec import Struct, field
 from tree_sitter import Node
 
 from streamsan.cuda_syntax.file_content import content_of, decode
@@ -72,8 +72,7 @@ def to_ascii(text: str) -> str:
     return text if text.isascii() else _NON_ASCII.sub(_ascii_stand_in, text)
 
 
-@dataclass(slots=True)
-class Code:
+class Code(Struct):
     """Text for the grammar: a whole file, or pieces of one with other text between them.
 
     `shown[i]` is the character that the byte `data[i]` stands for. `starts[k]`..`starts[k + 1]` in `data` is the piece

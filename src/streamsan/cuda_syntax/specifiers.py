@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from msgspec import Struct, field
 from tree_sitter import Node
 
 from streamsan.cuda_syntax import declarators, lowering
@@ -24,8 +24,7 @@ _MEMORY: Final[dict[str, Memory]] = {
 }
 
 
-@dataclass(slots=True)
-class Specifiers:
+class Specifiers(Struct):
     """What stands before a declarator, apart from the type."""
 
     type: Type

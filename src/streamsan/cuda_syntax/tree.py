@@ -7,8 +7,9 @@ the interpreter binds the macro's parameters to the argument trees by name and w
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from streamsan.cuda_syntax.files_seen import FilesSeen
 from streamsan.cuda_syntax.inactive_text import InactiveText
@@ -27,8 +28,7 @@ class Span(NamedTuple):
 # -- types -----------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Type:
+class Type(Struct):
     """A type as written: `const std::vector<float*>&` is name `std::vector`, arguments [float*], const, reference."""
 
     name: str
@@ -48,14 +48,12 @@ class Type:
 # -- expressions -----------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Expression:
+class Expression(Struct):
     """Base of expressions."""
 
     span: Span
 
 
-@dataclass(slots=True)
 class Name(Expression):
     """`x`, `ns::f`, `f<int>`; `this` too."""
 
@@ -65,14 +63,12 @@ class Name(Expression):
     """of the class that the last component is in: `Buffer<int>::make`"""
 
 
-@dataclass(slots=True)
 class Literal_(Expression):  # noqa: N801
     """A number, string, character, boolean; None is `nullptr` or `NULL`."""
 
     value: int | float | str | bool | None
 
 
-@dataclass(slots=True)
 class Unary(Expression):
     """`-x !x ~x *p &x ++x --x x++ x--`; operators `x++`, `x--` are written `post++`, `post--`.
 
@@ -83,7 +79,6 @@ class Unary(Expression):
     operand: Expression
 
 
-@dataclass(slots=True)
 class Binary(Expression):
     """`a + b`, `a && b`, `a , b` and so on; not assignments."""
 
@@ -92,7 +87,6 @@ class Binary(Expression):
     right: Expression
 
 
-@dataclass(slots=True)
 class Fold(Expression):
     """`(f(args), ...)`, `(... + args)`, and with a first value `(0 + ... + args)`."""
 
@@ -101,14 +95,12 @@ class Fold(Expression):
     initial: Expression | None = None
 
 
-@dataclass(slots=True)
 class PackSize(Expression):
     """`sizeof...(args)`."""
 
     name: str
 
 
-@dataclass(slots=True)
 class Assign(Expression):
     """`a = b`, `a += b` and so on."""
 
@@ -117,7 +109,6 @@ class Assign(Expression):
     value: Expression
 
 
-@dataclass(slots=True)
 class Conditional(Expression):
     """`c ? a : b`."""
 
@@ -126,7 +117,6 @@ class Conditional(Expression):
     otherwise: Expression
 
 
-@dataclass(slots=True)
 class Call(Expression):
     """`f(a, b)`: a function, method, functor, constructor `T(a)`, or function-like macro: the interpreter finds out."""
 
@@ -136,7 +126,6 @@ class Call(Expression):
     """the argument list held something that is not an expression (`...`, a hole)"""
 
 
-@dataclass(slots=True)
 class Launch(Expression):
     """`f<<<grid, block, shared, stream>>>(a, b)`."""
 
@@ -145,7 +134,6 @@ class Launch(Expression):
     arguments: list[Expression]
 
 
-@dataclass(slots=True)
 class Member(Expression):
     """`a.b`, `a->b` (arrow)."""
 
@@ -155,7 +143,6 @@ class Member(Expression):
     template_arguments: list[Type | Expression] = field(default_factory=list)
 
 
-@dataclass(slots=True)
 class Index(Expression):
     """`a[i]`."""
 
@@ -163,7 +150,6 @@ class Index(Expression):
     index: Expression
 
 
-@dataclass(slots=True)
 class Cast(Expression):
     """`(T)x`, `static_cast<T>(x)` and the other named casts, `T(x)` for built-in types."""
 
@@ -171,7 +157,6 @@ class Cast(Expression):
     operand: Expression
 
 
-@dataclass(slots=True)
 class SizeOf(Expression):
     """`sizeof(T)`, `sizeof x`: one of the two."""
 
@@ -179,7 +164,6 @@ class SizeOf(Expression):
     operand: Expression | None
 
 
-@dataclass(slots=True)
 class New(Expression):
     """`new T(args)`, `new T[n]`."""
 
@@ -188,7 +172,6 @@ class New(Expression):
     array_size: Expression | None
 
 
-@dataclass(slots=True)
 class Delete(Expression):
     """`delete p`, `delete[] p`."""
 
@@ -196,7 +179,6 @@ class Delete(Expression):
     array: bool
 
 
-@dataclass(slots=True)
 class InitList(Expression):
     """`{a, b}`, `T{a, b}` (type given); designators `.x = a` in `names`, else None."""
 
@@ -205,7 +187,6 @@ class InitList(Expression):
     names: list[str | None]
 
 
-@dataclass(slots=True)
 class Lambda(Expression):
     """A lambda. Captures: (name, by reference, initialiser or None); default "", "=" or "&"; `this` is a name."""
 
@@ -215,14 +196,12 @@ class Lambda(Expression):
     body: Block
 
 
-@dataclass(slots=True)
 class StatementExpression(Expression):
     """GNU `({ ...; value; })`: statements, whose last, if an expression, is the value. `return` leaves the function."""
 
     body: Block
 
 
-@dataclass(slots=True)
 class Unparsed(Expression):
     """Something that is not an expression we know; parts that were recognised are children, in order."""
 
@@ -233,14 +212,12 @@ class Unparsed(Expression):
 # -- statements ------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Statement:
+class Statement(Struct):
     """Base of statements."""
 
     span: Span
 
 
-@dataclass(slots=True)
 class Block(Statement):
     """`{ ... }`: a scope.
 
@@ -249,14 +226,13 @@ class Block(Statement):
     """
 
     body: list[Statement]
-    _lower: Callable[[], list[Statement]] | None = field(default=None, repr=False, compare=False)
+    _lower: Callable[[], list[Statement]] | None = None
 
     @classmethod
     def lazy(cls, span: Span, lower: Callable[[], list[Statement]]) -> Block:
         """A block whose statements `lower` gives, once, when they are first asked for."""
-        block = cls.__new__(cls)
-        block.span = span
-        block._lower = lower
+        block = cls(span, [], lower)
+        del block.body
         return block
 
     def __getattr__(self, name: str) -> Any:
@@ -268,14 +244,12 @@ class Block(Statement):
         return self.body
 
 
-@dataclass(slots=True)
 class ExpressionStatement(Statement):
     """`f(x);`"""
 
     expression: Expression
 
 
-@dataclass(slots=True)
 class Variable(Statement):
     """One declared variable. `int a, *b;` gives two. Structured bindings: names in `bindings`.
 
@@ -299,7 +273,6 @@ class Variable(Statement):
     """under `extern "C"`"""
 
 
-@dataclass(slots=True)
 class If(Statement):
     """`if (init; condition) then else otherwise`; a declared condition is `init` plus a Name."""
 
@@ -309,7 +282,6 @@ class If(Statement):
     otherwise: Statement | None
 
 
-@dataclass(slots=True)
 class For(Statement):
     """`for (init; condition; step) body`."""
 
@@ -319,7 +291,6 @@ class For(Statement):
     body: Statement
 
 
-@dataclass(slots=True)
 class RangeFor(Statement):
     """`for (T x : range) body`."""
 
@@ -328,7 +299,6 @@ class RangeFor(Statement):
     body: Statement
 
 
-@dataclass(slots=True)
 class While(Statement):
     """`while (condition) body`."""
 
@@ -336,7 +306,6 @@ class While(Statement):
     body: Statement
 
 
-@dataclass(slots=True)
 class DoWhile(Statement):
     """`do body while (condition);`"""
 
@@ -344,7 +313,6 @@ class DoWhile(Statement):
     condition: Expression
 
 
-@dataclass(slots=True)
 class Switch(Statement):
     """`switch (value) body`; `Case` labels stand in the body's statement list, value None is `default`."""
 
@@ -352,45 +320,38 @@ class Switch(Statement):
     body: Statement
 
 
-@dataclass(slots=True)
 class Case(Statement):
     """`case v:` or `default:`."""
 
     value: Expression | None
 
 
-@dataclass(slots=True)
 class Return(Statement):
     """`return value;`"""
 
     value: Expression | None
 
 
-@dataclass(slots=True)
 class Break(Statement):
     """`break;`"""
 
 
-@dataclass(slots=True)
 class Continue(Statement):
     """`continue;`"""
 
 
-@dataclass(slots=True)
 class Goto(Statement):
     """`goto label;`"""
 
     label: str
 
 
-@dataclass(slots=True)
 class Label(Statement):
     """`label:`"""
 
     label: str
 
 
-@dataclass(slots=True)
 class Try(Statement):
     """`try body catch (...) handler`."""
 
@@ -398,7 +359,6 @@ class Try(Statement):
     handlers: list[Block]
 
 
-@dataclass(slots=True)
 class UnparsedStatement(Statement):
     """Text that is no statement we know (`...`, an error of the grammar); recognised expressions are children."""
 
@@ -409,8 +369,7 @@ class UnparsedStatement(Statement):
 # -- declarations ----------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Parameter:
+class Parameter(Struct):
     """A parameter of a function, lambda or template (type `typename` for type parameters)."""
 
     name: str
@@ -419,7 +378,6 @@ class Parameter:
     pack: bool = False
 
 
-@dataclass(slots=True)
 class Function(Statement):
     """A function with or without a body. `name` is qualified: `Buffer::~Buffer`, `ns::f`."""
 
@@ -446,7 +404,6 @@ class Function(Statement):
     """under `extern "C"`: its name is the linker's"""
 
 
-@dataclass(slots=True)
 class Class(Statement):
     """A class, struct or union. Methods carry qualified names; in-class initialisers stand in the field's Variable."""
 
@@ -460,7 +417,6 @@ class Class(Statement):
     union: bool = False
 
 
-@dataclass(slots=True)
 class Enum(Statement):
     """An enumeration: (name, value or None) in order."""
 
@@ -469,7 +425,6 @@ class Enum(Statement):
     items: list[tuple[str, Expression | None]]
 
 
-@dataclass(slots=True)
 class Alias(Statement):
     """`typedef T name;`, `using name = T;`."""
 
@@ -478,7 +433,6 @@ class Alias(Statement):
     templates: list[Parameter] = field(default_factory=list)
 
 
-@dataclass(slots=True)
 class UsingNamespace(Statement):
     """`using namespace ns;` or `using ns::name;` (then `single`)."""
 
@@ -486,8 +440,7 @@ class UsingNamespace(Statement):
     single: bool
 
 
-@dataclass(slots=True)
-class Macro:
+class Macro(Struct):
     """A `#define`. `parameters` None: object-like. The body parsed as an expression, as statements, or as neither.
 
     `do { ... } while (0)` is taken off: `statements` are what stood inside. In a body, `#x` is the string `#x` and a
@@ -510,8 +463,7 @@ _STOPS = frozenset(
 )
 
 
-@dataclass(slots=True)
-class Problem:
+class Problem(Struct):
     """Something the reader could not follow: becomes SS603."""
 
     span: Span
@@ -523,8 +475,7 @@ class Problem:
         return self.text in _STOPS
 
 
-@dataclass(slots=True)
-class Unit:
+class Unit(Struct):
     """One translation unit: the file and the local files it includes, in order of text."""
 
     file: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
+
+from msgspec import Struct
 
 from streamsan.cuda_syntax.tree import Expression, Span, Statement, Type
 
@@ -40,8 +41,8 @@ _FIELDS: dict[type, tuple[str, ...]] = {}
 def _names(kind: type) -> tuple[str, ...]:
     found = _FIELDS.get(kind)
     if found is None:
-        walked = is_dataclass(kind) and not issubclass(kind, type | Type)
-        found = tuple(f.name for f in fields(kind) if f.name not in ("span", "_lower")) if walked else ()
+        names = kind.__struct_fields__ if issubclass(kind, Struct) and not issubclass(kind, Type) else ()
+        found = tuple(name for name in names if name not in ("span", "_lower"))
         _FIELDS[kind] = found
     return found
 

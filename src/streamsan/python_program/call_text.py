@@ -7,8 +7,9 @@ import linecache
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from streamsan.platforms import CUDA
 
@@ -18,8 +19,7 @@ _STATUS_NAMES = frozenset(("_", "e", "err", "error", "rc", "res", "result", "ret
 """how programs call the first of two results when it is a status"""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceCall:
+class SourceCall(Struct, frozen=True):
     """A call as the source writes it. Columns count from 1, in characters; 0: not known."""
 
     column: int = 0
