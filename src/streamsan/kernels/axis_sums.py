@@ -6,9 +6,11 @@ An axis is the number of a work-item in one dimension, the turn of a loop, or a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 LARGEST: Final = 1 << 40
 _MIRRORED: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
@@ -18,8 +20,7 @@ class NotFollowedError(Exception):
     """The body does, or may do, what is not followed here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """Numbers between two bounds."""
 
     low: int
@@ -30,8 +31,7 @@ class Axis:
     """the axes that it was made of"""
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Struct, frozen=True):
     """A number."""
 
     constant: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import fields, replace
 from typing import Any, Final, Protocol, Self
+
+from msgspec.structs import replace
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.named_types import NamedTypes
@@ -130,9 +131,9 @@ class FlatExpressions(ABC):
     def rebuilt(self, node: Any) -> Any:
         """Return a node whose parts are without objects."""
         changes = {}
-        for field in fields(node):
-            if field.name not in ("span", "_lower", "type"):
-                changes[field.name] = self._any(getattr(node, field.name))
+        for name in node.__struct_fields__:
+            if name not in ("span", "_lower", "type"):
+                changes[name] = self._any(getattr(node, name))
         return replace(node, **changes)
 
     def _any(self, value: Any) -> Any:

@@ -9,8 +9,10 @@ that nobody knows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.named_types import NamedTypes
@@ -30,8 +32,7 @@ from streamsan.kernels.unit_classes import ClassType, Field, UnitClasses
 Bound = Mapping[str, tree.Type | tree.Expression]
 
 
-@dataclass(frozen=True, slots=True)
-class FlatKernel:
+class FlatKernel(Struct, frozen=True):
     """A kernel without structures, and the functions that it calls."""
 
     function: tree.Function

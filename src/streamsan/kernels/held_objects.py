@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from streamsan.cuda_syntax import tree
 from streamsan.kernels.unit_classes import ClassType, Field
@@ -15,16 +16,14 @@ UNFOLLOWED: Final = "<unfollowed>"
 """the name of a function that nobody knows: what a pointer that is given to it points to may be used in any way"""
 
 
-@dataclass(slots=True)
-class Object:
+class Object(Struct):
     """An object of a class."""
 
     cls: ClassType
     fields: dict[str, Part]
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """The elements of an array that is a field."""
 
     items: list[Part]

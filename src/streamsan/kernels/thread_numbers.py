@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator as functions
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+from msgspec import Struct
 
 
 class Sign(Enum):
@@ -15,8 +16,7 @@ class Sign(Enum):
     POSITIVE = "a number above 0"
 
 
-@dataclass(frozen=True, slots=True)
-class At:
+class At(Struct, frozen=True):
     """The address of the first element behind a parameter."""
 
     parameter: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
@@ -21,8 +22,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _ASSEMBLY = re.compile(r"(?:(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\([^;{}]*\)\s*;?)?", re.DOTALL)
 
 
-@dataclass(slots=True)
-class Touched:
+class Touched(Struct):
     """Parameters whose first element the first thread surely reads, or writes."""
 
     reads: set[str] = field(default_factory=set)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
+
+from msgspec import Struct
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.named_types import MOST_NESTING, NamedTypes, visible
@@ -13,8 +14,7 @@ LONGEST_ROW: Final = 16
 """elements of an array whose pointers are followed one by one"""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A field of a class."""
 
     name: str

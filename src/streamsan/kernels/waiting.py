@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from streamsan.cuda_syntax.tree import Function, Span, Unit
 
@@ -79,8 +80,7 @@ def _is_mathematics(name: str) -> bool:
     return re.fullmatch(_MATHEMATICS, name) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(Struct, frozen=True):
     """What a text does before it may wait."""
 
     end: int | None

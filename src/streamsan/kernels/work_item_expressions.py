@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
@@ -23,8 +24,7 @@ _MIN: Final = frozenset({"min", "fmin"})
 _MAX: Final = frozenset({"max", "fmax"})
 
 
-@dataclass(frozen=True, slots=True)
-class Geometry:
+class Geometry(Struct, frozen=True):
     """How a kernel is launched: what the numbers of its work-items are."""
 
     first: tuple[int, int, int]
@@ -34,8 +34,7 @@ class Geometry:
     """of a block; where nobody asks for the number in a block, each work-item may be a block of its own"""
 
 
-@dataclass(frozen=True, slots=True)
-class Elements:
+class Elements(Struct, frozen=True):
     """Elements from `begin` to `end` (exclusive)."""
 
     begin: int
@@ -44,16 +43,14 @@ class Elements:
     """each of them is touched by every such launch; else none outside of them is"""
 
 
-@dataclass(slots=True)
-class Ways:
+class Ways(Struct):
     """What a launch reads, and writes, through one pointer; None among them: nobody knows where."""
 
     reads: list[Elements | None] = field(default_factory=list)
     writes: list[Elements | None] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """An element behind a pointer parameter."""
 
     parameter: str

@@ -7,8 +7,9 @@ they turn.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes

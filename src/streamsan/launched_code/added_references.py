@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from streamsan.launched_code.launch_ranges import UsedRange
@@ -23,8 +23,7 @@ Range = tuple[int, int, UsedRange]
 """a source, how many bytes further, and the range"""
 
 
-@dataclass(frozen=True, slots=True)
-class AddedSlots:
+class AddedSlots(Struct, frozen=True):
     """Continuation slots to add to launches: those of shape `s` are `first[s]` to `first[s] + count[s]`.
 
     Each slot has two addresses: that of `source`, a reference of the launch or (from `-2` on downwards) a variable, and

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from streamsan.kernels.uses import Use
 from streamsan.launched_code.image_folder import ImageFolder, is_module, is_text
@@ -45,8 +46,7 @@ NOT_ALL_OF_THE_TEXT = "their text includes files, asks which compiler it is, or 
 NO_MODULE = "their SPIR-V cannot be read"
 
 
-@dataclass(frozen=True, slots=True)
-class KernelReadings:
+class KernelReadings(Struct, frozen=True):
     """What was read of kernels."""
 
     read: Mapping[Kernel, KernelAccesses] = field(default_factory=dict)
@@ -59,8 +59,7 @@ class KernelReadings:
     """the others, with the reason"""
 
 
-@dataclass(frozen=True, slots=True)
-class _Image:
+class _Image(Struct, frozen=True):
     """What was read of one image."""
 
     kernels: ReadKernels = field(default_factory=dict)

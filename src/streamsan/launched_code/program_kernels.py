@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from streamsan.kernels.uses import Use
 from streamsan.launched_code.image_folder import is_module, is_text

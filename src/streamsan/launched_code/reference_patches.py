@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from streamsan.launched_code.kernel_readings import Kernel, KernelReadings, Progress
@@ -59,8 +59,7 @@ Patches = tuple[Patch, ...]
 """of each reference of a launch, up to the last one whose place is known"""
 
 
-@dataclass(frozen=True, slots=True)
-class PatchTable:
+class PatchTable(Struct, frozen=True):
     """What the first ranges of all shapes' patches say; those of shape `s` are `first[s]` to `first[s] + count[s]`.
 
     Behind the last one of a shape is one that stays, so that a pair may begin with it.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from streamsan.launched_code.seen_accesses import with_modes, with_unseen
 from streamsan.trace import Thread
@@ -52,8 +52,7 @@ class Ahead(NamedTuple):
     told: Told
 
 
-@dataclass(slots=True)
-class _Graph:
+class _Graph(Struct):
     """An executable graph, as far as the operations were read."""
 
     body: int = 0

@@ -7,7 +7,8 @@ be known.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.machine_code.constant_bank import ConstantBank
 from streamsan.machine_code.constant_reads import CONSTANT_READ, with_constant_reads
@@ -33,8 +34,7 @@ _STRUCTURE_BYTES = 64
 _OWN_TABLES = "__cudart_"
 
 
-@dataclass(frozen=True, slots=True)
-class AddressCode:
+class AddressCode(Struct, frozen=True):
     """Blocks with the operations that addresses and branches depend on."""
 
     layout: KernelLayout
@@ -156,7 +156,7 @@ def _with_low_compares(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def _low(operation: Operation) -> Operation:
-    values = {name: getattr(operation, name) for name in Operation.__slots__}
+    values = {name: getattr(operation, name) for name in Operation.__struct_fields__}
     return Operation(**(values | {"low_compare": True}))
 
 

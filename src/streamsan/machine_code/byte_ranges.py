@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 _MOST_BOXES = 256
@@ -14,8 +14,7 @@ _MOST_PAIRED = 32
 _MOST_PIECES = 1 << 19
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """Bytes, counted from the address in the word: from `begin` to `end` (exclusive).
 
     `sure`: what is said here is touched by every execution of this launch; else nothing outside of it is.
@@ -40,8 +39,7 @@ class Extent:
 NOTHING = Extent(0, 0, True, True)
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     """`width` bytes at `begin`, and at every sum of it and `steps`: distances, and how many places are so far apart."""
 
     begin: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.machine_code.disassembler import INSTRUCTION_BYTES, Instruction
 
@@ -25,8 +26,7 @@ class TooManyWaysError(ValueError):
     """The function is too large, or its branches lead to too many places."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Instructions `begin` to `end` (exclusive), always run in a row; then one of the blocks `successors`."""
 
     begin: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.machine_code.constant_bank import ConstantVariable, sound_variables
 from streamsan.machine_code.elf_tables import (
@@ -42,8 +43,7 @@ class CubinError(ValueError):
     """The bytes are no ELF file with GPU code, or a damaged one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One parameter of a kernel: `offset` in the argument buffer and `size`, in bytes."""
 
     offset: int
@@ -56,8 +56,7 @@ class Parameter:
         return range(first, self.offset + self.size - WORD_BYTES + 1, WORD_BYTES)
 
 
-@dataclass(frozen=True, slots=True)
-class KernelLayout:
+class KernelLayout(Struct, frozen=True):
     """Where a kernel's parameters lie. `base`: offset of the argument buffer in constant bank 0."""
 
     symbol: str
@@ -65,8 +64,7 @@ class KernelLayout:
     parameters: tuple[Parameter, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A variable in memory of the device: its `size` in bytes, and what it holds at first, without zeros at the end."""
 
     symbol: str
@@ -74,8 +72,7 @@ class Variable:
     initial: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Cubin:
+class Cubin(Struct, frozen=True):
     """What a cubin says beside its code."""
 
     kernels: dict[str, KernelLayout]

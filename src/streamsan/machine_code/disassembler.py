@@ -14,9 +14,10 @@ import tempfile
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 LONGEST = 120
 """seconds: a cubin of 2.4 MB takes 3"""
@@ -43,8 +44,7 @@ INSTRUCTION_BYTES = 16
 """of every instruction, since sm_70"""
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """One instruction as `nvdisasm` prints it: `@!P0`, `LDG.E.64`, `("R2", "desc[UR4][R2.64]")`."""
 
     predicate: str

@@ -7,10 +7,10 @@ can take it minutes.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 NOTHING, SYMBOL_TABLE, RELOCATIONS_WITH_ADDENDS, NO_BITS, RELOCATIONS = 0, 2, 4, 8, 9
@@ -39,8 +39,7 @@ class ElfError(ValueError):
     """The bytes are no such file, or a damaged one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """One section; `data` is empty where the file has nothing of it."""
 
     name: str
@@ -50,8 +49,7 @@ class Section:
     data: memoryview
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """One symbol: its number in its table, its type, in which section it lies, and where in that."""
 
     number: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 UNIFORM = 1 << 10
 """register UR4 has the number UNIFORM + 4"""
@@ -16,8 +17,7 @@ _PREDICATE = re.compile(r"!?U?P(?:T|R|\d+)(?:\.|$)")
 _NUMBER = re.compile(r"-?0x[0-9a-f]+$|-?\d+$")
 
 
-@dataclass(frozen=True, slots=True)
-class Register:
+class Register(Struct, frozen=True):
     """A register of 32 bits; of a pair its lower one. `number` is None for RZ and URZ."""
 
     number: int | None
@@ -25,8 +25,7 @@ class Register:
     """an offset of 32 bits in an address (`.U32`), where others are the lower one of a pair"""
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """A word of constant memory, at `offset`; where there is an `index`, what that register holds is added to it."""
 
     bank: int
@@ -34,16 +33,14 @@ class Constant:
     index: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """What stands in brackets: the registers whose sum, with a constant, is an address."""
 
     registers: tuple[Register, ...]
     constant: int
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Struct, frozen=True):
     """The upper half of a symbol's address, as an immediate number that the loader fills in."""
 
     name: str

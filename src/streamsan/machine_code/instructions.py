@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.machine_code import opcodes
 from streamsan.machine_code.disassembler import Instruction
@@ -14,8 +16,7 @@ _WIDTHS = {"64": 2, "96": 3, "128": 4, "256": 8}
 _WINDOWS = ("SR_SWINHI", "SR_LWINHI", "SR_SWINLO", "SR_LWINLO")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One instruction."""
 
     name: str

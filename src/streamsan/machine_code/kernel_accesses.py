@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.kernels.uses import Use
 from streamsan.machine_code.cubin import Cubin, KernelLayout
@@ -16,8 +18,7 @@ _BY_TENSOR_MAPS = frozenset({"UTMALDG", "UTMAREDG", "UTMASTG"})
 """copies whose address is in a tensor map, a structure of 128 bytes that the driver made"""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelAccesses:
+class KernelAccesses(Struct, frozen=True):
     """What a kernel does through the words of its parameters, by their offset in the argument buffer."""
 
     words: dict[int, Use]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from streamsan.machine_code import address_code as addresses_of
 from streamsan.machine_code.address_code import AddressCode
@@ -18,8 +19,7 @@ _FORM = 2
 """of the JSON: another number is another form"""
 
 
-@dataclass(frozen=True)
-class KernelCode:
+class KernelCode(Struct, frozen=True, dict=True):
     """The decoded code of one kernel, and all that is needed to read it."""
 
     layout: KernelLayout

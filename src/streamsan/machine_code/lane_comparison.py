@@ -6,9 +6,8 @@ Where the answer depends on a counter, the launch is cut: `Split` says at which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from streamsan.machine_code.lane_values import (
     Counter,
@@ -52,16 +51,14 @@ class Spread(Exception):  # noqa: N818
         self.counter = counter
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fact:
+class Fact(Struct, frozen=True, eq=False):
     """What follows for a sum: that it is `LT` 0, `GE` 0, `EQ` to 0 or `NE` to it."""
 
     relation: str
     distance: Sum
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Truth:
+class Truth(Struct, frozen=True, eq=False):
     """What a predicate is: the threads where it may be true, and those where it may be false."""
 
     true: Mask
@@ -109,8 +106,7 @@ def xor_(first: Truth, second: Truth) -> Truth:
     )
 
 
-@dataclass
-class Cutting:
+class Cutting(Struct):
     """Which cuts are still allowed."""
 
     splits: bool = True

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from streamsan.machine_code.cubin import WORD_BYTES, KernelLayout
@@ -63,8 +64,7 @@ class Impossible:
 IMPOSSIBLE = Impossible()
 
 
-@dataclass
-class Launch:
+class Launch(Struct):
     """What every thread of a launch can read: the parameters, and the sizes of the launch."""
 
     layout: KernelLayout
@@ -125,8 +125,7 @@ class Launch:
         return found
 
 
-@dataclass
-class State:
+class State(Struct):
     """Some of the threads, at one place of the code."""
 
     launch: Launch

@@ -11,10 +11,10 @@ Numbers of 32 bits lie from -2^31 to 2^31-1, those of 64 bits from -2^63. All ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Array = NDArray[np.int64]
@@ -30,8 +30,7 @@ _LARGEST = 1 << 61
 """beyond this, sums are not computed: an array's numbers would wrap"""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Counter:
+class Counter(Struct, frozen=True, eq=False):
     """A number from `low` to `high`, both included.
 
     `exact`: it takes all of them, in every thread, whatever others do (a block's index, an iteration). Else it is some
@@ -45,8 +44,7 @@ class Counter:
     """0, 1, 2: the block's index in x, y, z; -1: none of these"""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sum:
+class Sum(Struct, frozen=True, eq=False):
     """The address that `base` stands for (None: no address), plus `constant`, plus counters times numbers."""
 
     base: Base | None
@@ -54,23 +52,20 @@ class Sum:
     terms: tuple[tuple[Counter, Number], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Half:
+class Half(Struct, frozen=True, eq=False):
     """The lower or the upper 32 bits of a sum."""
 
     whole: Sum
     upper: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where the threads of a barrier go on (`BMOV` puts that into a register)."""
 
     block: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Guarded:
+class Guarded(Struct, frozen=True, eq=False):
     """A value where a predicate holds (`inverted`: does not hold), and what the register held before elsewhere."""
 
     predicate: object

@@ -7,11 +7,11 @@ by one: a block's index is a counter in sums (`lane_values`), and the launch is 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from streamsan.machine_code.byte_ranges import Box, Extent, boxes_of, extent_of
@@ -44,8 +44,7 @@ _WIDEST_BOUND = 1 << 31
 _MODES = ("read", "write", "update")
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(Struct, frozen=True):
     """How a kernel is launched: blocks, threads in a block, bytes of dynamic shared memory, the argument buffer.
 
     `pointers`: offsets of the words in the buffer that are addresses; what they hold in `arguments` does not matter.
@@ -60,8 +59,7 @@ class Invocation:
     unknown: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class WordExtents:
+class WordExtents(Struct, frozen=True):
     """What is read, written, and updated by atomic operations through one word. None: not known.
 
     What is not touched in this mode is `byte_ranges.NOTHING`.
@@ -107,8 +105,7 @@ def _sizes_are_sane(launch: Invocation) -> bool:
     )
 
 
-@dataclass
-class _Found:
+class _Found(Struct):
     """Boxes of bytes by word or variable, and mode."""
 
     bases: frozenset[Base]
@@ -208,8 +205,7 @@ class _Found:
         return found if found.sure or found.end - found.begin < _WIDEST_BOUND else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """Some of the blocks: from and to which index in x, y, z; and the axes whose indices are looked at one by one."""
 
     ranges: tuple[tuple[int, int], ...]

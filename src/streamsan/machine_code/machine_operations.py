@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.machine_code import opcodes
 from streamsan.machine_code.disassembler import Instruction
@@ -41,8 +42,7 @@ Key = int | str
 """a register by its number, or a predicate by its name"""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """An operand that is read."""
 
     operand: Operand
@@ -52,8 +52,7 @@ class Source:
     absolute: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One instruction, its operands told apart."""
 
     at: int

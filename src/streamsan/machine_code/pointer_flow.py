@@ -9,8 +9,9 @@ that a pointer was loaded from.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from heapq import heappop, heappush
+
+from msgspec import Struct, field
 
 from streamsan.machine_code import constant_bank, opcodes
 from streamsan.machine_code.constant_bank import ConstantBank, ConstantVariable
@@ -38,8 +39,7 @@ Registers = dict[int, int]
 """register -> origins of what it holds; a register that is not there holds no address"""
 
 
-@dataclass
-class Touched:
+class Touched(Struct):
     """Through what a function reads and writes: sets of origins."""
 
     reads: int = 0
@@ -54,8 +54,7 @@ class Touched:
     """an address came from nowhere that is known, or code that is not known was called: any parameter may be used"""
 
 
-@dataclass
-class PointerFlow:
+class PointerFlow(Struct):
     """The analysis of one kernel; `run` fills `touched`."""
 
     layout: KernelLayout

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from streamsan.kernels.axis_sums import Axes, Cut, NotFollowedError, Sum
 from streamsan.kernels.spirv import spirv_instructions as op
@@ -44,8 +45,7 @@ _VALUES: Final = frozenset(
 ) | {op.COMPOSITE_EXTRACT, op.LOGICAL_NOT, op.LOGICAL_AND, op.LOGICAL_OR, op.SELECT}
 
 
-@dataclass(slots=True)
-class State:
+class State(Struct):
     """What is known at a point of one way."""
 
     values: dict[int, Value]

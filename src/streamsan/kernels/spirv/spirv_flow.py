@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from streamsan.kernels.axis_sums import NotFollowedError
 from streamsan.kernels.spirv import spirv_instructions as op
@@ -18,8 +19,7 @@ END = 0
 _ENDS = frozenset((op.BRANCH, op.BRANCH_CONDITIONAL, op.SWITCH, op.RETURN, op.RETURN_VALUE, 252, 255))
 
 
-@dataclass(slots=True)
-class Block:
+class Block(Struct):
     """One block."""
 
     label: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from streamsan.kernels.axis_sums import Axes, Axis, Sum
 from streamsan.kernels.spirv import spirv_instructions as op
@@ -18,8 +19,7 @@ _PLUS: Final = 128
 _WIDTHS: Final = frozenset((113, 114))
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """A loop that counts."""
 
     counter: int
@@ -29,8 +29,7 @@ class Counted:
     """all work-items turn as often"""
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """One loop of a function, and what is known before it."""
 
     module: SpirvModule
@@ -159,8 +158,7 @@ class Loop:
         return Axis(low, last, dense, frozenset()), fixed
 
 
-@dataclass(frozen=True, slots=True)
-class _Counter:
+class _Counter(Struct, frozen=True):
     name: int
     start: Sum
     step: int

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from streamsan.kernels.spirv import spirv_instructions as op
 
@@ -42,8 +43,7 @@ class Instruction(NamedTuple):
         return self.words if self.opcode in op.WITHOUT_RESULT else self.words[2:]
 
 
-@dataclass(slots=True)
-class SpirvFunction:
+class SpirvFunction(Struct):
     """A function; one that is imported has no body."""
 
     parameters: list[tuple[int, int]] = field(default_factory=list)

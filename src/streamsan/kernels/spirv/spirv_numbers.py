@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from streamsan.kernels.axis_sums import Axes, Sum, added
 from streamsan.kernels.spirv import spirv_instructions as op
@@ -20,8 +21,7 @@ _WIDE: Final = 64
 _COPIES: Final = frozenset((83, 400))
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """A condition."""
 
     operator: str
@@ -29,8 +29,7 @@ class Comparison:
     right: Sum
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Struct, frozen=True):
     """Two conditions, of which both hold, or (not `both`) one."""
 
     both: bool
@@ -38,15 +37,13 @@ class Joined:
     right: Condition
 
 
-@dataclass(frozen=True, slots=True)
-class Opposite:
+class Opposite(Struct, frozen=True):
     """A condition that holds where another one does not."""
 
     of: Condition
 
 
-@dataclass(frozen=True, slots=True)
-class Widened:
+class Widened(Struct, frozen=True):
     """A number in the upper bits of a word: a compiler widens it by a shift back."""
 
     number: Sum

@@ -7,8 +7,10 @@ axis; of others nobody knows how often they turn. What is not followed ends it: 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from streamsan.kernels.axis_sums import Axis, Cut, NotFollowedError, Sum
 from streamsan.kernels.spirv import spirv_instructions as op
@@ -31,8 +33,7 @@ class _Arrival(NamedTuple):
     state: State
 
 
-@dataclass(slots=True)
-class _Frame:
+class _Frame(Struct):
     """A function that is followed."""
 
     flow: Flow
