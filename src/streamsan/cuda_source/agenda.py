@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.cuda_source.program.prospects import Goal
 
@@ -11,8 +12,7 @@ MOST_CONTRARY = 8
 """paths of one entry that go against what is known"""
 
 
-@dataclass(frozen=True, slots=True)
-class Alternative:
+class Alternative(Struct, frozen=True):
     """A way that a path left unexplored."""
 
     prefix: tuple[bool, ...]
@@ -26,8 +26,7 @@ class Alternative:
     """which branch is meant by the last of them"""
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(Struct):
     """A path to take. Those that come first are the lesser ones.
 
     First what leads to calls that no path has come to, and goes on; then what does and leaves at once; then the others,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.program.coverage import Coverage
@@ -16,8 +17,7 @@ from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Call, Function, Lambda, Member, Name, New, Span, Type, Variable
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(Struct):
     """A function that is run on its own."""
 
     name: str

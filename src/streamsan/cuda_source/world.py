@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from streamsan.cuda_syntax.files_seen import FilesSeen
 from streamsan.cuda_syntax.tree import Problem, Span, Unit
@@ -10,8 +10,7 @@ from streamsan.findings.reading_gaps import NotReached
 from streamsan.trace.trace import Trace
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(Struct, frozen=True):
     """One path of one entry."""
 
     entry: str
@@ -27,8 +26,7 @@ class World:
     """a budget ended the path, or left paths of this entry unexplored"""
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(Struct):
     """All worlds of one source file."""
 
     units: tuple[Unit, ...] = ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.device import kernel_memory
@@ -36,8 +37,7 @@ from streamsan.model.values import Handle, Outcome, Pointer, Symbol
 from streamsan.vocabulary import AccessMode, MemoryKind
 
 
-@dataclass(slots=True)
-class Request:
+class Request(Struct):
     """One call of the API, while its arguments are read."""
 
     api: Api

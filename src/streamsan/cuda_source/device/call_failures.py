@@ -9,7 +9,8 @@ without asking for the error in any other way.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.machine import Machine
@@ -33,8 +34,7 @@ _ANSWERS = (CUDA.status.answers - CUDA.status.of_other_code) | CUDA.status.of_ca
 """Not supported, not ready, done already; what breaks a capture is said by SS302."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A call that failed."""
 
     status: Status

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from streamsan.cuda_source.device.source_sites import Sites
 from streamsan.cuda_source.device.unknown_extents import UnknownExtents

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from streamsan.cuda_source.device.kernel_extents import Extents, extents_of
 from streamsan.cuda_source.library.braced import braced
@@ -78,8 +79,7 @@ def _kernel(machine: Machine, callee: Expression, operands: list[Operand]) -> tu
     return None, name
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(Struct, frozen=True):
     """What a launching API is told to run: a name for messages, and the functions that it may be."""
 
     name: str
@@ -202,8 +202,7 @@ def _named_variables(machine: Machine, uses: Mapping[str, Use], span: Span) -> K
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Uses:
+class _Uses(Struct, frozen=True):
     """How a kernel uses what it is given."""
 
     known: Mapping[str, Use | None]

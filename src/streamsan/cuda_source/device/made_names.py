@@ -9,8 +9,9 @@ called the one that made it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from streamsan.cuda_source.device.source_sites import LONGEST_TEXT
 from streamsan.cuda_source.machine import Machine
@@ -44,8 +45,7 @@ Key = int | Handle
 """the generation of memory, or a stream"""
 
 
-@dataclass(slots=True)
-class _Made:
+class _Made(Struct):
     """Something that a call made, under the name of a variable of a function that has not returned."""
 
     slots: tuple[int, int]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from streamsan.cuda_source.values.cells import Cell, CellPointer, ElementPointer, Value, cell_name
 from streamsan.cuda_source.values.frame import Frame

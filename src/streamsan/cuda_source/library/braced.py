@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from streamsan.cuda_source.library.sequences import Sequence
@@ -12,7 +11,6 @@ from streamsan.cuda_source.values.types import UNKNOWN, CType
 from streamsan.cuda_syntax.tree import Expression, InitList, Span
 
 
-@dataclass(slots=True)
 class Evaluated(Expression):
     """An item of a list after its evaluation, in the place of the expression: each is evaluated once."""
 

@@ -16,18 +16,18 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from importlib import import_module, resources
 from typing import Any
+
+from msgspec import Struct, field
 
 from streamsan.cuda_source.values.cells import FunctionModel, LibraryObject
 
 _PACKAGE = "streamsan.cuda_source.library"
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """What a table says of a name: its model, what the model is given, whether no loop has to be run for it."""
 
     model: str
@@ -45,8 +45,7 @@ class Row:
         return partial(model, **self.data) if self.data else model
 
 
-@dataclass(slots=True)
-class Family:
+class Family(Struct):
     """Functions known by the shape of their names."""
 
     names: re.Pattern[str]
@@ -59,8 +58,7 @@ class Family:
         return Row(found.model, found.data | {"name": name}, self.quiet)
 
 
-@dataclass(slots=True)
-class Tables:
+class Tables(Struct):
     """What all files say together."""
 
     functions: dict[str, Row] = field(default_factory=dict)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from streamsan.cuda_source.library.tables import find_class
 from streamsan.cuda_source.machine import Machine

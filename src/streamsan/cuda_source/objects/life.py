@@ -12,7 +12,6 @@ from streamsan.cuda_source.values.cells import (
     Cell,
     Closure,
     LibraryObject,
-    Opaque,
     Operand,
     StructObject,
     Value,
@@ -389,8 +388,6 @@ class Objects(Copies):
                 for member in value.fields.values():
                     if member.host is not None:
                         self.machine.memory.end(member, span)
-        elif isinstance(value, Opaque):
-            return
         elif isinstance(value, LibraryObject):
             value.destroy(self.machine, span)
         elif isinstance(value, ArrayObject):

@@ -6,8 +6,9 @@ text says that each is made by a call of its own (`program.created_streams`). So
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from streamsan.cuda_source.program.created_streams import STREAM_TYPES, CreatedStreams
 from streamsan.cuda_source.values.cells import ArrayObject, Cell, LibraryObject, StructObject, cell_name

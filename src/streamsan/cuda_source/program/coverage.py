@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.program.calls_in_text import ONLY_NAMES, inactive_calls, unparsed_calls

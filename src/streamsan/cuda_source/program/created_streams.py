@@ -9,9 +9,10 @@ may both be the default stream.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
+
+from msgspec import Struct
 
 from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.program.index import Program
@@ -41,8 +42,7 @@ class _Write(Enum):
     OTHER = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
+class _Target(Struct, frozen=True):
     """What an expression names: the last name, whether as a member, whether as one element of many."""
 
     name: str

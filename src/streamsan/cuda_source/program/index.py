@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from streamsan.cuda_source.program.constants import Constants
 from streamsan.cuda_source.program.header_structures import header_aliases, header_structures

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.program.linkage import is_definition, is_internal, is_internal_variable
@@ -12,8 +13,7 @@ from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 
 
-@dataclass(frozen=True, slots=True)
-class Symbols:
+class Symbols(Struct, frozen=True):
     """Names as a linker would know them: a function's with the number of its parameters."""
 
     defines: frozenset[str]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.program.calls_in_text import ONLY_NAMES
@@ -16,8 +17,7 @@ _Calls = tuple[int, ...]
 _Names = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
+class Goal(Struct, frozen=True):
     """Code that a path would come to."""
 
     prospects: Prospects

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -65,9 +64,7 @@ def children(node: Any) -> Iterator[Any]:
     """Yield the tree nodes directly below a node."""
     names = _FIELDS.get(type(node))
     if names is None:
-        names = tuple(
-            field.name for field in dataclasses.fields(node) if field.name not in ("span", "type", "_lower", "returns")
-        )
+        names = tuple(name for name in node.__struct_fields__ if name not in ("span", "type", "_lower", "returns"))
         _FIELDS[type(node)] = names
     for name in names:
         value = getattr(node, name)

@@ -8,8 +8,9 @@ cells, objects, arrays, pointers to them, functions and closures.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct
 
 from streamsan.cuda_source.values.classes import ClassInfo
 from streamsan.cuda_source.values.types import CType
@@ -18,24 +19,14 @@ from streamsan.model.values import Handle, Origin, Pointer, Symbol
 from streamsan.vocabulary import MemoryKind
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """An expression over symbols; two equal terms are the same unknown value."""
+class Term(Struct, frozen=True, cache_hash=True):
+    """An expression over symbols; two equal terms are the same unknown value.
+
+    Its hash is kept: terms are looked up all the time, and may be deep.
+    """
 
     operator: str
     operands: tuple[Any, ...]
-    _hash: int = field(default=0, init=False, repr=False, compare=False)
-    """kept: terms are looked up all the time, and may be deep"""
-
-    def __hash__(self) -> int:
-        found = self._hash
-        if not found:
-            found = hash((self.operator, self.operands))
-            object.__setattr__(self, "_hash", found)
-        return found
-
-    def __reduce__(self) -> tuple[type[Term], tuple[str, tuple[Any, ...]]]:
-        return Term, (self.operator, self.operands)  # hashes of words are others in other processes
 
 
 class Status(int):
@@ -204,41 +195,43 @@ class ArrayObject:
         self.written = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConstantItems:
+class ConstantItems(Struct, frozen=True):
     """The items of a list of constants, and the frame in which they mean what they mean."""
 
     items: list[Expression]
     frame: Any
 
 
-@dataclass(frozen=True, slots=True)
-class CellPointer:
+class CellPointer(Struct, frozen=True):
     """The address of one variable or field."""
 
     cell: Cell
 
 
-@dataclass(frozen=True, slots=True)
-class ElementPointer:
+class ElementPointer(Struct, frozen=True):
     """The address of an element of an array; the index may be a term, or None when nobody could compute it."""
 
     array: ArrayObject
     index: Any
-    seen: CType | None = field(default=None, compare=False)
+    seen: CType | None = None
     """what the program takes the elements for, after a cast: in these it counts from here; None: for what they are"""
 
+    def __eq__(self, other: object) -> bool:
+        # An address is the same, whatever the program takes it for.
+        return isinstance(other, ElementPointer) and self.array is other.array and self.index == other.index
 
-@dataclass(frozen=True, slots=True)
-class DevicePointer:
+    def __hash__(self) -> int:
+        return hash((self.array, self.index))
+
+
+class DevicePointer(Struct, frozen=True):
     """A pointer that the API gave out, with the type that the program sees behind it."""
 
     pointer: Pointer
     element: CType | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolPointer:
+class SymbolPointer(Struct, frozen=True):
     """An unknown pointer (a parameter, say) with a known or unknown number of bytes added."""
 
     symbol: Symbol
@@ -246,8 +239,7 @@ class SymbolPointer:
     element: CType | None = None
 
 
-@dataclass(slots=True, eq=False)
-class FunctionValue:
+class FunctionValue(Struct, eq=False):
     """A function by name: all overloads; template arguments if they were written."""
 
     name: str
@@ -256,8 +248,7 @@ class FunctionValue:
     cls: ClassInfo | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Closure:
+class Closure(Struct, eq=False):
     """A lambda with what it captured."""
 
     node: Lambda
@@ -272,24 +263,21 @@ class Closure:
     """the unit in which it stands"""
 
 
-@dataclass(slots=True, eq=False)
-class BoundMethod:
+class BoundMethod(Struct, eq=False):
     """`object.method` or a pointer to a member function bound to its object."""
 
     object: Cell
     name: str
 
 
-@dataclass(slots=True, eq=False)
-class Native:
+class Native(Struct, eq=False):
     """A function of a library model as a value (`std::bind`'s result, `std::ref`, a deleter)."""
 
     name: str
     run: Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
-class CallSite:
+class CallSite(Struct, frozen=True):
     """What a library's model of a function may need of the call beyond its operands."""
 
     span: Span
@@ -386,19 +374,6 @@ class Reference(LibraryObject):
     def parts(self) -> list[Cell | ArrayObject | Value]:
         """The cell referred to."""
         return [self.cell]
-
-
-@dataclass(slots=True, eq=False)
-class Opaque(LibraryObject):
-    """An object of a class that nobody models: it remembers what was given to it."""
-
-    held: list[Any] = field(default_factory=list)
-    cell: Cell | None = None
-    constructed: bool = True
-
-    def parts(self) -> list[Any]:
-        """Everything that was given to it."""
-        return self.held
 
 
 Value = (

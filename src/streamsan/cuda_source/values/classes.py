@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax import tree
@@ -18,8 +19,7 @@ class Context(Protocol):
     cls: ClassInfo | None
 
 
-@dataclass(slots=True)
-class PlainContext:
+class PlainContext(Struct):
     """A context that is not a frame."""
 
     bindings: dict[str, Any] = field(default_factory=dict)
@@ -27,8 +27,7 @@ class PlainContext:
     cls: ClassInfo | None = None
 
 
-@dataclass(slots=True, eq=False)
-class ClassInfo:
+class ClassInfo(Struct, eq=False):
     """A class, or one instantiation of a class template."""
 
     name: str

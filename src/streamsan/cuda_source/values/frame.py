@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from streamsan.cuda_source.values.cells import Cell, Scope, Value
 from streamsan.cuda_source.values.classes import ClassInfo
@@ -72,8 +73,7 @@ class Frame:
             yield from under_way.statements[under_way.next :]
 
 
-@dataclass(slots=True)
-class UnderWay:
+class UnderWay(Struct):
     """Statements of which one is under execution."""
 
     statements: Sequence[Statement]

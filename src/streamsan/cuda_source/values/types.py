@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 SCALAR_SIZES = {
     "void": 1, "bool": 1, "char": 1, "signed char": 1, "unsigned char": 1, "int8_t": 1, "uint8_t": 1, "std::byte": 1,
@@ -65,8 +67,7 @@ HANDLE_TYPES = {
 _WORDS = {"unsigned", "signed", "long", "short", "int", "char", "double", "float", "bool", "void"}
 
 
-@dataclass(frozen=True, slots=True)
-class CType:
+class CType(Struct, frozen=True):
     """A resolved type. Template arguments are types or constants; `array` holds the dimensions, outermost first."""
 
     name: str
