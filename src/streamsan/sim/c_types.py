@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.named_types import MOST_NESTING, NamedTypes, visible
@@ -39,8 +39,7 @@ _VECTOR_BASES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """A type in memory: `count` elements of `dtype` (more than one for `float4` and arrays)."""
 
     dtype: np.dtype[Any]
@@ -53,8 +52,7 @@ class Layout:
         return self.dtype.itemsize * self.count
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedPointer:
+class PlacedPointer(Struct, frozen=True):
     """A pointer in a value."""
 
     path: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
+
+from msgspec import Struct, field
 
 from streamsan.sim.device_program import Program
 from streamsan.sim.image import binary_of, ptx_of
@@ -33,8 +34,7 @@ class Result(IntEnum):
     NAME_EXPRESSION_NOT_VALID = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """Options of a compilation, as far as they matter here."""
 
     architecture: str = DEFAULT_ARCHITECTURE
@@ -48,8 +48,7 @@ class InvalidOptionError(Exception):
     """An option that the compiler does not take. `str()` is the option."""
 
 
-@dataclass(slots=True, eq=False)
-class CompilerProgram:
+class CompilerProgram(Struct, eq=False):
     """One nvrtcProgram."""
 
     text: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from streamsan.machine_code.cubin import WORD_BYTES, CubinError, KernelLayout, Parameter, read_cubin
 from streamsan.machine_code.disassembler import DisassemblyError

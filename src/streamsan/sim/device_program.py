@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from streamsan.kernels.uses import Start
 from streamsan.vocabulary import AccessMode
 
 
-@dataclass(frozen=True, slots=True)
-class KernelParameter:
+class KernelParameter(Struct, frozen=True):
     """A parameter of a kernel, at its place in the buffer of parameters."""
 
     name: str
@@ -41,8 +40,7 @@ class KernelParameter:
     """it polls a word there, until other work has written it"""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelType:
+class KernelType(Struct, frozen=True):
     """A kernel of a program."""
 
     name: str
@@ -68,8 +66,7 @@ class KernelType:
         return max((one.offset + one.size for one in self.parameters or ()), default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceVariable:
+class DeviceVariable(Struct, frozen=True):
     """A `__device__`, `__constant__` or `__managed__` variable."""
 
     name: str
@@ -81,8 +78,7 @@ class DeviceVariable:
     """what it holds at first, zeros beyond"""
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """What a module is made of."""
 
     kernels: tuple[KernelType, ...] = ()

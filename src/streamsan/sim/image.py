@@ -9,7 +9,6 @@ import json
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -101,7 +100,7 @@ def _described(program: Program) -> dict[str, Any]:
 
 
 def _parameter(one: KernelParameter) -> list[Any]:
-    return [_plain(getattr(one, part.name)) for part in fields(one)]
+    return [_plain(getattr(one, name)) for name in one.__struct_fields__]
 
 
 def _plain(value: Any) -> Any:

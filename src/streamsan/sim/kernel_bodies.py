@@ -7,11 +7,11 @@ import os
 import traceback
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from streamsan.model.values import Pointer
 from streamsan.sim.device_program import KernelParameter, KernelType
@@ -29,8 +29,7 @@ MOST_MIXED = 4 << 20
 _WRITES = frozenset({AccessMode.WRITE, AccessMode.READ_WRITE, AccessMode.OPAQUE})
 
 
-@dataclass(frozen=True, slots=True)
-class Dimensions:
+class Dimensions(Struct, frozen=True):
     """The shape of a launch."""
 
     grid: tuple[int, int, int]
@@ -39,8 +38,7 @@ class Dimensions:
     """bytes of dynamic shared memory"""
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """One argument of a launch, as bytes."""
 
     parameter: KernelParameter | None
@@ -97,8 +95,7 @@ class NoMemory:
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _follow
 
 
-@dataclass(frozen=True, slots=True)
-class KernelLaunch:
+class KernelLaunch(Struct, frozen=True):
     """What a body may want to know beyond its arguments."""
 
     name: str
@@ -124,8 +121,7 @@ class KernelLaunch:
         return self.view(self.variables[name], dtype)
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedKernel:
+class SimulatedKernel(Struct, frozen=True):
     """One launch, with its arguments."""
 
     kernel: KernelType

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from streamsan.kernels.uses import Start
 from streamsan.model.statuses import INVALID_HANDLE, INVALID_VALUE, SUCCESS
@@ -30,8 +31,7 @@ Guard = Callable[[Callable[[], None]], None]
 """Runs a function during which the program may not call CUDA."""
 
 
-@dataclass(slots=True, eq=False)
-class Module:
+class Module(Struct, eq=False):
     """A loaded module or library."""
 
     handle: int
@@ -50,8 +50,7 @@ class Module:
         return self.alive and (self.context is None or self.context.alive)
 
 
-@dataclass(slots=True, eq=False)
-class Function:
+class Function(Struct, eq=False):
     """A kernel of a loaded module: CUfunction, CUkernel and cudaKernel_t are one handle."""
 
     handle: int
@@ -66,8 +65,7 @@ class Function:
         return self.kernel.name
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """What a launch's arguments mean."""
 
     status: int

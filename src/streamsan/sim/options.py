@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Driver(StrEnum):
@@ -28,8 +29,7 @@ MEMORY = 4 << 30
 """bytes of a device, unless told otherwise"""
 
 
-@dataclass(frozen=True, slots=True)
-class SimulationOptions:
+class SimulationOptions(Struct, frozen=True):
     """The choices of `streamsan sim`."""
 
     schedule: Schedule | int = 0

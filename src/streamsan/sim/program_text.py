@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct, field
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
@@ -31,8 +32,7 @@ _KNOWN_WORDS = frozenset(
 _ARGUMENT = "streamsan_template_argument"
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """What compiling gave. With errors there is no program."""
 
     program: Program

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.sim.options import Driver, Schedule, SimulationOptions
 
@@ -15,8 +16,7 @@ FAILED = "failed"
 """a file of this name in the folder: streamsan could not begin, and has said why"""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """How a program is simulated, and where its processes write their traces."""
 
     options: SimulationOptions

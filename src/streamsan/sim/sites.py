@@ -6,10 +6,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
+
+from msgspec.structs import replace
 
 from streamsan.python_program.call_text import PythonSources
 from streamsan.trace.builder import TraceBuilder

@@ -8,8 +8,9 @@ from __future__ import annotations
 import mmap
 import os
 import time
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from streamsan.trace.builder import TableLengths, TraceBuilder
 from streamsan.trace.errors import TraceError
@@ -25,8 +26,7 @@ SUFFIX = ".sst"
 MOST_PROCESSES = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Birth:
+class Birth(Struct, frozen=True):
     """How a process came to be: a fork of another one of the family, or (`parent` "") on its own."""
 
     parent: str = ""

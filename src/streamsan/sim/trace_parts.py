@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from streamsan.sim.spool import SUFFIX, Birth, issued
 from streamsan.trace import Trace, TraceError
@@ -21,8 +22,7 @@ from streamsan.vocabulary import OperationKind
 _MOST_THREADS = 1 << 16
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     """One process's part, with where its numbers go in the whole."""
 
     name: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from streamsan.effects import Effect
 from streamsan.model.statuses import INVALID_VALUE, NOT_SUPPORTED, SUCCESS
@@ -24,8 +25,7 @@ MOST_ENTRIES = 1 << 24
 """of a list that a program asks for"""
 
 
-@dataclass(slots=True)
-class Prepared:
+class Prepared(Struct):
     """What the model is called with."""
 
     values: list[Value]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import IntEnum
 from functools import cache, partial
 from threading import RLock
 from typing import Any
+
+from msgspec.structs import replace
 
 from streamsan.platforms.python_bindings import Catalogue, ModuleName, catalogue
 from streamsan.sim.bindings import structure_fields

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.effects import Api, Parameter, Signature
 from streamsan.platforms import CUDA
@@ -15,8 +16,7 @@ from streamsan.sim.bindings.structure_fields import is_integer_word
 _COUNTS = ("num", "count", "nb")
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Struct, frozen=True):
     """One parameter of the C function."""
 
     name: str
@@ -28,8 +28,7 @@ class Slot:
     """The argument says how many entries of the lists are wanted; all of them are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Everything that a call of a function needs to know."""
 
     module: ModuleName

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 _RANGES = {
     "int": (-(1 << 31), (1 << 31) - 1),
@@ -23,8 +24,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """How one attribute is kept. Values are what `accept` gave."""
 
     size: int

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 TOKEN_SIZE = 16
 """bytes that name a process: random, so that no later process has the same"""
@@ -43,8 +44,7 @@ class Operation(IntEnum):
 _OPERATIONS = frozenset(map(int, Operation))
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One message to the process that answers at a token."""
 
     operation: Operation
@@ -71,8 +71,7 @@ class Request:
         return Request(Operation(operation), sender, identity, ticket, number)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """The answer to OPEN_..., with which a file comes if the status is 0, to CLOSE_MEMORY and to GO_ON_AND_SAY."""
 
     status: int

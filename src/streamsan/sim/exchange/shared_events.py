@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from streamsan.model.statuses import INVALID_VALUE, MAP_FAILED, OUT_OF_MEMORY, SUCCESS
 from streamsan.sim.exchange.link import Link
@@ -24,8 +25,7 @@ OWNER = 0
 """the participant that has exported the event"""
 
 
-@dataclass(slots=True, eq=False)
-class _Shared:
+class _Shared(Struct, eq=False):
     """One event, by whatever handles this process knows it."""
 
     owner: bytes
@@ -43,8 +43,7 @@ class _Shared:
     """the owner's: participant -> who that is"""
 
 
-@dataclass(slots=True, eq=False)
-class _Awaited:
+class _Awaited(Struct, eq=False):
     """A record of another process's that something here waits for."""
 
     shared: _Shared

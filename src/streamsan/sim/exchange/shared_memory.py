@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from streamsan.model.statuses import INVALID_HANDLE, INVALID_VALUE, MAP_FAILED, SUCCESS
 from streamsan.sim.exchange.connections import SilentError
@@ -17,8 +18,7 @@ from streamsan.sim.executor.regions import Region
 from streamsan.sim.executor.simulated_memory import Block
 
 
-@dataclass(slots=True, eq=False)
-class Offer:
+class Offer(Struct, eq=False):
     """A block that others may open."""
 
     block: Block
@@ -30,8 +30,7 @@ class Offer:
     """who has it open, and how often"""
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """Memory of another process that is open here."""
 
     window: Window

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from streamsan.sim.executor.regions import Region
 from streamsan.sim.executor.reuse import GAP, INTERNAL_DEPENDENCIES, Cached, Reuse
@@ -91,8 +92,7 @@ class Heap:
             pool.trim(0)
 
 
-@dataclass(slots=True)
-class Given:
+class Given(Struct):
     """A block for a stream-ordered allocation."""
 
     block: Block
@@ -105,8 +105,7 @@ class Given:
         return self.after is not None
 
 
-@dataclass(eq=False)
-class Pool:
+class Pool(Struct, eq=False):
     """Stream-ordered memory: freed blocks stay reserved (W-10), and are reused as the attributes allow."""
 
     heap: Heap

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from streamsan.sim.executor.host_knowledge import HostKnowledge
 from streamsan.sim.executor.scheduler import Policy
@@ -23,8 +24,7 @@ Allows = Callable[[int], bool]
 """whether a pool allows a kind of reuse, by the number of its attribute"""
 
 
-@dataclass(slots=True, eq=False)
-class Cached:
+class Cached(Struct, eq=False):
     """A block that a pool holds after its free."""
 
     block: Block

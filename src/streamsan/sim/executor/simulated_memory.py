@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 from streamsan.platforms import CUDA
 from streamsan.sim.executor import host_bytes
@@ -24,8 +25,7 @@ def rounded(size: int) -> int:
     return (size + GRANULE) // GRANULE * GRANULE
 
 
-@dataclass(slots=True, eq=False)
-class Block:
+class Block(Struct, eq=False):
     """A range of addresses that exists: an allocation, or memory that a pool holds."""
 
     start: int

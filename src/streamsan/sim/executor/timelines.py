@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from streamsan.model.streams_and_graphs import LEGACY_HANDLE, PER_THREAD_HANDLE
 from streamsan.sim.executor.tasks import Clock, ContextWork, Task, Timeline
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 _MANY = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """What an event captured."""
 
     task: Task
