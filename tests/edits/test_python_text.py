@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from streamsan.edits.layout import NoPlaceError
 from streamsan.edits.python.calls import may_be_repeated, parameter_of, written

@@ -2,11 +2,11 @@
 
 import random
 import sys
-from dataclasses import replace
 from types import FrameType
 from typing import NoReturn
 
 import pytest
+from msgspec.structs import replace
 
 from streamsan.analysis.traces import check_trace
 from streamsan.cli.report_options import ReportOptions

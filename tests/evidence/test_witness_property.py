@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from execution_oracle.campaign import SHAPES
@@ -14,6 +13,7 @@ from execution_oracle.program import listing
 from execution_oracle.traces import trace_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from streamsan.evidence.witness.known_order import Before, order_before
 from streamsan.evidence.witness.witness import Witness, witnesses

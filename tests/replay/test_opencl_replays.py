@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from opencl_program import READ, WRITE, OpenCL
 
 from streamsan.evidence.witness.known_order import Before

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.cuda_syntax.tree import Span
 
@@ -12,8 +14,7 @@ Node = Any
 """a node of a language's syntax tree"""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class CodePlace:
+class CodePlace(Struct, frozen=True, eq=False, kw_only=True):
     """A place in a function: a call, a statement, or the end of a block."""
 
     BODIES: ClassVar[tuple[type, ...]]
@@ -71,8 +72,7 @@ class CodePlace:
         return block[index + 1] if index + 1 < len(block) else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Argument:
+class Argument(Struct, frozen=True, eq=False):
     """How a value is written in a call at one level of a chain of calls."""
 
     place: CodePlace

@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from streamsan.edits.comparison import key_of, new_findings
 from streamsan.edits.line_map import LineMap
@@ -36,8 +38,7 @@ MOST_CHECKS = 1000
 """texts that are checked for one source"""
 
 
-@dataclass(slots=True)
-class SourceFixes:
+class SourceFixes(Struct):
     """What can be done about one source."""
 
     contents: dict[str, bytes] = field(default_factory=dict)
@@ -69,8 +70,7 @@ def fixes_of_each(source: Source) -> SourceFixes:
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """The first edit for a finding, not tried yet."""
 
     finding: Finding

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from streamsan.edits.code_place import Argument, CodePlace, Node
 from streamsan.edits.layout import Layout
@@ -21,8 +22,7 @@ KernelText = tuple[str, bool]
 """the call that waits in a kernel, and whether it may stand in the line of other code"""
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     """Code that is put in."""
 
     lines: tuple[str, ...]
@@ -33,8 +33,7 @@ class Code:
         return Code(self.lines + other.lines, self.words + other.words)
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Neighbouring statements of one block, and the blocks that they may be moved into."""
 
     statements: tuple[Node, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from streamsan.edits.language import AnyLanguage
 from streamsan.edits.step_writer import Writer
@@ -20,8 +21,7 @@ Keep = Callable[[Contents, Sequence[Finding]], Sequence[Finding]]
 """findings -> those that are selected and not suppressed"""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """What a check of a source said."""
 
     findings: tuple[Finding, ...]
@@ -31,8 +31,7 @@ class State:
     """how the program ended, where it was run"""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """One source, and how to check it."""
 
     check: Check

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.edits.comparison import is_gone, new_findings
 from streamsan.edits.line_map import LineMap, edits_between
@@ -41,8 +43,7 @@ Checked = Callable[[Contents], State | None]
 """checks new contents; None: enough texts were checked"""
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """One finding that an edit made go away."""
 
     finding: Finding
@@ -51,16 +52,14 @@ class Fixed:
     """of the text that the finding was in"""
 
 
-@dataclass(frozen=True, slots=True)
-class NotFixed:
+class NotFixed(Struct, frozen=True):
     """One finding that has no automatic edit."""
 
     finding: Finding
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """A fix, with the contents and the state that it leaves."""
 
     fixed: Fixed
@@ -70,8 +69,7 @@ class Result:
     """whether there are new notes on cost"""
 
 
-@dataclass(frozen=True, slots=True)
-class _Base:
+class _Base(Struct, frozen=True):
     """A text to build upon, with the steps that led to it."""
 
     ground: Ground

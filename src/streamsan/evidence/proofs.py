@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.findings.finding import Finding
 
@@ -12,8 +13,7 @@ def _each(finding: Finding) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class Proofs:
+class Proofs(Struct, frozen=True):
     """What is sought, and for which findings."""
 
     wanted: Callable[[Finding], bool] = _each

@@ -7,7 +7,7 @@ opinion on the engine. What kernels compute is not in a trace; what they write d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from streamsan.evidence.witness.witness import Witness
 from streamsan.replay.damage import Comparison, Damage
@@ -19,8 +19,7 @@ from streamsan.replay.script import script_of
 from streamsan.trace import TraceError
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(Struct, frozen=True):
     """What a replay showed."""
 
     damage: tuple[Damage, ...] = ()

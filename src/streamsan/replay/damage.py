@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from streamsan.evidence.witness.witness import Witness
 from streamsan.platforms.platform_facts import NO_STATUS
@@ -23,8 +23,7 @@ from streamsan.vocabulary import FactVariant, MemoryKind, OperationKind
 MOST_LINES = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Struct, frozen=True):
     """Wrong words of one memory, or an error."""
 
     text: str
@@ -34,8 +33,7 @@ class Damage:
     """words that were compared; 0: it is an error"""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """The execution that goes wrong beside the one in order."""
 
     witness: Witness

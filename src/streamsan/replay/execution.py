@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.replay.held_back import HeldBack
 from streamsan.replay.held_tasks import HeldTasks
@@ -17,8 +18,7 @@ from streamsan.replay.word_layout import Layout
 from streamsan.replay.words import Seen, Words
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What one execution left behind."""
 
     seen: Seen

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.findings.finding import Finding

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.replay.replayed_steps import Memory, Node, Step
 from streamsan.replay.replayed_work import ReplayedWork
@@ -13,8 +14,7 @@ from streamsan.vocabulary import GraphExecFlag, NodeKind, OperationKind
 _WORK = (NodeKind.KERNEL, NodeKind.COPY, NodeKind.MEMSET, NodeKind.HOST)
 
 
-@dataclass(slots=True, eq=False)
-class Executable:
+class Executable(Struct, eq=False):
     """An executable graph."""
 
     nodes: tuple[Node, ...]

@@ -7,8 +7,9 @@ work runs, nor that anything comes after what it waits for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import count
+
+from msgspec import Struct, field
 
 from streamsan.platforms import CUDA
 from streamsan.trace.view import OperationView
@@ -47,8 +48,7 @@ _IN_STREAMS = (
 )
 
 
-@dataclass(slots=True, eq=False)
-class _Context:
+class _Context(Struct, eq=False):
     number: int
     created: bool = False
     """by cuCtxCreate: its end is for good, while a primary one comes back, with its default streams"""
@@ -57,8 +57,7 @@ class _Context:
     is_dead: bool = False
 
 
-@dataclass(slots=True)
-class _Object:
+class _Object(Struct):
     """A stream or an event."""
 
     context: _Context
@@ -71,8 +70,7 @@ class _Object:
         return not self.destroyed and self.context.ends == self.born
 
 
-@dataclass(slots=True)
-class Handles:
+class Handles(Struct):
     """The handles of one process. Calls are told in the order of the trace."""
 
     _numbers: count[int] = field(default_factory=lambda: count(1))

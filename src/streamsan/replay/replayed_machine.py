@@ -8,7 +8,8 @@ is asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from streamsan.replay.policies import RefusedError
 from streamsan.replay.replayed_graphs import Graphs
@@ -38,8 +39,7 @@ LEGACY, PER_THREAD = 1, 2
 SUCCESS = 0
 
 
-@dataclass(slots=True)
-class _Thread:
+class _Thread(Struct):
     issued: int = 0
     """sequence number of its latest call"""
     entered: int = 0
@@ -48,24 +48,20 @@ class _Thread:
     """what its latest call waits for: the next one is made when all of it is done"""
 
 
-@dataclass(slots=True)
 class _Process:
-    runner: ReplayedWork
-    contexts: dict[int, ContextWork] = field(default_factory=dict)
-    streams: dict[tuple[int, int, int], Timeline] = field(default_factory=dict)
-    """context (default streams only), thread (per-thread default stream only), handle"""
-    events: dict[int, Record | None] = field(default_factory=dict)
-    keys: dict[int, list[Task]] = field(default_factory=dict)
-    """sync key -> host functions whose bodies run under it"""
-    values: ReplayedValues = field(default_factory=ReplayedValues)
-    queues: dict[int, OutOfOrderQueue] = field(default_factory=dict)
-    """those of OpenCL that are out of order, by handle"""
-    graphs: Graphs = field(init=False)
-    user_events: UserEvents = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.graphs = Graphs(self.runner, self.events, self.keys)
-        self.user_events = UserEvents(self.runner)
+    def __init__(self, runner: ReplayedWork) -> None:
+        self.runner = runner
+        self.contexts: dict[int, ContextWork] = {}
+        self.streams: dict[tuple[int, int, int], Timeline] = {}
+        """context (default streams only), thread (per-thread default stream only), handle"""
+        self.events: dict[int, Record | None] = {}
+        self.keys: dict[int, list[Task]] = {}
+        """sync key -> host functions whose bodies run under it"""
+        self.values = ReplayedValues()
+        self.queues: dict[int, OutOfOrderQueue] = {}
+        """those of OpenCL that are out of order, by handle"""
+        self.graphs = Graphs(runner, self.events, self.keys)
+        self.user_events = UserEvents(runner)
 
 
 class ReplayedMachine:

@@ -7,7 +7,7 @@ host pointer) leads to that memory: nothing is copied.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from streamsan.replay.replayed_addresses import Space
 from streamsan.replay.replayed_steps import Access, Memory, Step

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from streamsan.platforms import CUDA
 from streamsan.replay.replayed_steps import Access, Memory
@@ -30,8 +30,7 @@ UNMAPPED = "the pointer leads nowhere after the unmap"
 _GONE = (FreeClass.UNMAP, FreeClass.IPC_CLOSE)
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """Who got a freed block next."""
 
     block: Block

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.platforms import OPENCL
 from streamsan.replay import replayed_maps
@@ -302,8 +304,7 @@ def _references(view: OperationView) -> Iterator[Reference]:
         yield replace(reference, flags=flags)
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayedSteps:
+class ReplayedSteps(Struct, frozen=True):
     """What a replay performs."""
 
     steps: list[Step]

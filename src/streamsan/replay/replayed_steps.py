@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from streamsan.trace.rows import Rows
 from streamsan.trace.slot_fields import STATUS_UNKNOWN
@@ -15,8 +15,7 @@ class NoReplayError(Exception):
     """A trace, or a finding, cannot be replayed. `str()` says why, in a clause."""
 
 
-@dataclass(slots=True, eq=False)
-class Memory:
+class Memory(Struct, eq=False):
     """One generation of an allocation."""
 
     number: int
@@ -44,8 +43,7 @@ class Memory:
         return self.base + max(1, self.size)
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """A range of a memory that an operation uses."""
 
     memory: Memory
@@ -62,8 +60,7 @@ class Access:
     """which bytes of the range it uses; None: all of them, as far as is known"""
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A node of a graph's body."""
 
     number: int
@@ -77,8 +74,7 @@ class Node:
     api: str = ""
 
 
-@dataclass(slots=True, eq=False)
-class Step:
+class Step(Struct, eq=False):
     """One operation of the trace that the replay performs."""
 
     sequence: int

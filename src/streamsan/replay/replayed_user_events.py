@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.replay.replayed_work import ReplayedWork
 from streamsan.sim.executor.tasks import Task, Timeline, closure
@@ -12,8 +13,7 @@ from streamsan.sim.executor.timelines import Record
 NAME = "a user event"
 
 
-@dataclass(slots=True)
-class _UserEvent:
+class _UserEvent(Struct):
     is_set: bool = False
     task: Task | None = None
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.evidence.witness.witness import Witness
 from streamsan.replay.replayed_graphs import with_update
@@ -32,16 +34,14 @@ class Do(Enum):
     OWNER = "somebody else gets the memory that was freed"
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     """What to do, and with which operation (or node)."""
 
     do: Do
     sequence: int
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Struct, frozen=True):
     """A witness, ready to be run."""
 
     steps: dict[int, Step]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from streamsan.replay.replayed_steps import Access
 from streamsan.vocabulary import NodeKind, OperationKind
@@ -21,8 +21,7 @@ _FILLS = (OperationKind.MEMSET, NodeKind.MEMSET)
 _WRITES_NOTHING = (OperationKind.PREFETCH, OperationKind.OPAQUE_CALL)
 
 
-@dataclass(slots=True)
-class Seen:
+class Seen(Struct):
     """What was observed in one execution."""
 
     reads: dict[Place, Words] = field(default_factory=dict)

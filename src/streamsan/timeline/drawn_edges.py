@@ -6,10 +6,10 @@ wait, ...) the engine knows; a scene asks it (`scenes`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from streamsan.timeline.lanes import LaneTable
@@ -42,8 +42,7 @@ REASON_WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Edges:
+class Edges(Struct, frozen=True):
     """Edges, sorted by where they lead to; operations by their index."""
 
     source: NDArray[np.uint32]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from streamsan.rules.names_in_lines import STREAM, name_in_line
@@ -32,8 +32,7 @@ class LaneKind(StrEnum):
     """the nodes of an executable graph, in the order in which they were made"""
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Struct, frozen=True):
     """One lane."""
 
     kind: LaneKind
@@ -45,8 +44,7 @@ class Lane:
     """of a job of many processes; -1: it has no number"""
 
 
-@dataclass(frozen=True, slots=True)
-class LaneTable:
+class LaneTable(Struct, frozen=True):
     """The lanes of a trace, and where its operations stand."""
 
     lanes: tuple[Lane, ...]
@@ -96,8 +94,7 @@ def lanes_of(trace: Trace, slots: Slots) -> LaneTable:
     return LaneTable(tuple(lanes), lane_of.astype(np.uint16), issuer.astype(np.uint16), asked.astype(np.int32))
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(Struct, frozen=True):
     rows: NDArray[np.int64]
     """operations that name one stream"""
     name: str

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from streamsan.timeline.calls_drawn import Call
@@ -29,8 +28,7 @@ _FREES_OVER = {
 NOT_FREED = -1
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryBars:
+class MemoryBars(Struct, frozen=True):
     """All allocations, a row each, in the order in which they were made."""
 
     begin: NDArray[np.uint32]

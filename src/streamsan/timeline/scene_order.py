@@ -7,9 +7,9 @@ order (the rules of the default stream, frees that wait, ...) becomes an edge wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from streamsan.findings.scene import SceneEdge
 from streamsan.order._engine import Engine
@@ -59,8 +59,7 @@ def orders(trace: Trace, timeline: Timeline, windows: Sequence[Window]) -> Itera
         yield number, _Edges(timeline, windows[number], is_before).found()
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """By lane: up to which operation of the scene everything is known to be complete."""
 
     upto: dict[int, int] = field(default_factory=dict)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from streamsan.timeline.drawn_edges import EdgeReason
@@ -65,8 +65,7 @@ _DULL = frozenset(
 _HOST_MEMORY = (MemoryKind.HOST_HEAP, MemoryKind.HOST_STACK, MemoryKind.HOST_STATIC, MemoryKind.DEVICE_SYMBOL)
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """The operations of a scene by their index in the timeline, ascending."""
 
     operations: tuple[int, ...]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from streamsan.timeline.calls_drawn import Call, calls_of
@@ -19,8 +19,7 @@ from streamsan.trace.device_spans import device_spans
 from streamsan.trace.store import Slots, durations
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """A run as it is drawn. Operations are numbered from 0 in the order of their issue.
 
     An operation's place is its number. Where the trace knows times (`timed`), it is also [time, time + duration).

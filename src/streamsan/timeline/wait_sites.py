@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from streamsan.timeline.calls_drawn import Call
@@ -20,8 +20,7 @@ WAITS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class WaitSite:
+class WaitSite(Struct, frozen=True):
     """One place in the program that waits."""
 
     call: int

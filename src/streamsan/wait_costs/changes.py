@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from streamsan.evidence.fix.change_steps import FreeOnStream
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
@@ -19,8 +19,7 @@ from streamsan.vocabulary import MemoryKind, OperationKind, RelatedRole
 WAITS = (*HOST_WAITS, OperationKind.STREAM_WAIT_EVENT)
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """What is done to a trace, so that several can be done together. Rows are those of the trace."""
 
     removed: frozenset[int] = frozenset()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.evidence.fix.edited_trace import Analysed
 from streamsan.evidence.fix.verification import MadeFindings, Verification
@@ -31,8 +33,7 @@ LEAVES_WORK_BEHIND = 1_500
 """ns: what a call that leaves stream-ordered work behind takes at most (F-18: an allocation, a launch, a free: 4 us)"""
 
 
-@dataclass(frozen=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """One place, and the change that is asked about."""
 
     location: Location

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from execution_oracle.graph_choices import GraphChoices
 from execution_oracle.idle_choices import ask, fail

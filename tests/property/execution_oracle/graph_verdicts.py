@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from execution_oracle.memory import Allocation, stale
 from execution_oracle.program import Body, Node, Op
 from execution_oracle.search import delayed
@@ -203,7 +205,9 @@ class GraphJudge:
             if allocation.kind is MemoryKind.GRAPH:
                 if allocation not in exec_.own and allocation not in foreign:
                     foreign.add(allocation)
-                    self.use_foreign(Use(index, 0, op, replace(use.reference, flags=0), Kind.LAUNCH), allocation)
+                    self.use_foreign(
+                        Use(index, 0, op, msgspec.structs.replace(use.reference, flags=0), Kind.LAUNCH), allocation
+                    )
                 continue
             if (number, allocation) in exec_.recycled:
                 if exec_.recycled[number, allocation] and allocation not in exec_.stale_said:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.cuda_source import known_apis
 from streamsan.cuda_syntax.tree import (
@@ -30,8 +31,7 @@ ASKING = ("cudaGetLastError", "cudaPeekAtLastError")
 """Their value is the status of calls before them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Written:
+class Written(Struct, frozen=True, eq=False):
     """How a value is written in a call at one level of a chain of calls."""
 
     place: CppPlace

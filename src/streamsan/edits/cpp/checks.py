@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.cuda_syntax.tree import (
     Assign,
@@ -45,8 +46,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _DECLARED = re.compile(r"[A-Za-z_]\w*[\s*&]+([A-Za-z_]\w*)\s*(?:=(?!=)|\{|\()")
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """The text around a call."""
 
     api: str

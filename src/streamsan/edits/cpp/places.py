@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from streamsan.cuda_syntax.tree import (
     Block,
@@ -38,8 +37,7 @@ from streamsan.edits.code_place import CodePlace
 Body = Function | Lambda
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class CppPlace(CodePlace):
+class CppPlace(CodePlace, frozen=True, kw_only=True):
     """A place in a function of C++."""
 
     BODIES = (Function, Lambda)

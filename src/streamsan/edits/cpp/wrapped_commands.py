@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from streamsan.cuda_syntax.includes import OPENCL_HEADER
 from streamsan.cuda_syntax.tree import Call, Expression, Member, Span, Unary
@@ -23,8 +24,7 @@ _PARAMETER = re.compile(r"(?:[^,<]|<[^>]*>)+")
 _WAITS = "streamsan_waits"
 
 
-@dataclass(frozen=True)
-class _Parameter:
+class _Parameter(Struct, frozen=True):
     name: str
     default: str
     """empty: it has none"""

@@ -7,7 +7,9 @@ import builtins
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.edits.python.calls import entry_of, module_of
 from streamsan.edits.python.imports import defined_at_top
@@ -24,8 +26,7 @@ _ONLY_DRIVER = re.compile(r"cu(Launch|Module|Library|Kernel|Func|Init|Device|Ctx
 """functions that programs of the runtime API call as well"""
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """One way to write a call: its lines, with a hole for the call and one for the variable."""
 
     lines: tuple[str, ...]
@@ -43,8 +44,7 @@ PLAIN = Way((HOLE,))
 UNPACKED = Way((f"_, {TARGET} = {HOLE}",))
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
+class _Sample(Struct, frozen=True):
     way: Way
     driver: bool
     works: bool

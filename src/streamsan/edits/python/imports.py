@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.edits.layout import inserted
 from streamsan.edits.python.places import Function, PythonPlace
@@ -19,8 +20,7 @@ OF_MODULE = {
 """module -> which API it has"""
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """One name that an import statement gives."""
 
     statement: ast.Import | ast.ImportFrom

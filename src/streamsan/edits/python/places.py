@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from streamsan.cuda_syntax.tree import Span
 from streamsan.edits.code_place import CodePlace
@@ -16,8 +15,7 @@ With = ast.With | ast.AsyncWith
 BLOCKS = ("body", "orelse", "finalbody")
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PythonPlace(CodePlace):
+class PythonPlace(CodePlace, frozen=True, kw_only=True):
     """A place in a module."""
 
     BODIES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)

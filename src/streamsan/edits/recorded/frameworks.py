@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.edits.python.imports import imports_of
 from streamsan.edits.python.places import PythonPlace
@@ -11,8 +12,7 @@ from streamsan.edits.recorded.name_scopes import is_bound
 from streamsan.platforms import CUDA
 
 
-@dataclass(frozen=True, slots=True)
-class Framework:
+class Framework(Struct, frozen=True):
     """The words of one framework."""
 
     module: str
@@ -59,7 +59,7 @@ CUPY = Framework(
 PYOPENCL = Framework("pyopencl", "", "", "{runs}.finish()", "", -1)
 
 
-class _Bindings(Framework):
+class _Bindings(Framework, frozen=True):
     """cuda.bindings: its calls are written as those around them (`streamsan.edits.python.phrases`)."""
 
     def default_stream(self, place: PythonPlace) -> str:

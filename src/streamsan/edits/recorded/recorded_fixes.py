@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from streamsan.edits.python.module_text import PythonText
 from streamsan.edits.recorded.order_writer import OrderWriter
@@ -47,8 +48,7 @@ MOST_TRIES = 40
 MOST_FINDINGS = 100
 
 
-@dataclass(slots=True)
-class RecordedFixes:
+class RecordedFixes(Struct):
     """What can be done about the findings of one recording."""
 
     contents: dict[str, bytes] = field(default_factory=dict)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.cuda_syntax.tree import Span
 from streamsan.edits.python.module_text import PythonText
@@ -20,8 +21,7 @@ Read = Callable[[str], bytes]
 """the bytes of a file. Raises OSError"""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One call of a chain that is in the program's own Python text."""
 
     site: Site

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from streamsan.edits.recorded.recorded_text import Frame
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
@@ -15,8 +15,7 @@ Outer = tuple[tuple[str, int, int, str], ...]
 """calls around a statement: file, line, column and function of each"""
 
 
-@dataclass(frozen=True)
-class CodePut:
+class CodePut(Struct, frozen=True):
     """Code that is put in before, or behind, a statement: it is run whenever the statement is."""
 
     frame: Frame
@@ -77,8 +76,7 @@ class CodePut:
         return None
 
 
-@dataclass(frozen=True)
-class StreamWaits:
+class StreamWaits(Struct, frozen=True):
     """One stream waits for what another one has so far."""
 
     place: CodePut
@@ -101,8 +99,7 @@ class StreamWaits:
         return bool(rows)
 
 
-@dataclass(frozen=True)
-class HostWaits:
+class HostWaits(Struct, frozen=True):
     """The host waits for a stream, or with 0 for all work of the context."""
 
     place: CodePut
@@ -123,8 +120,7 @@ class HostWaits:
         return bool(rows)
 
 
-@dataclass(frozen=True)
-class EventAwaited:
+class EventAwaited(Struct, frozen=True):
     """A stream, or with 0 the host, waits for the latest record of an event of the program."""
 
     place: CodePut

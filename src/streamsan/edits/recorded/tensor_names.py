@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from streamsan.edits.python.places import Function
 from streamsan.edits.recorded.name_scopes import is_bound, is_stored, is_stored_once, root_of
@@ -22,8 +22,7 @@ from streamsan.order.facts import Operation
 from streamsan.vocabulary import OperationKind
 
 
-@dataclass(frozen=True, slots=True)
-class NamedThere:
+class NamedThere(Struct, frozen=True):
     """A place before or behind a statement where a variable has the tensor."""
 
     name: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from streamsan.evidence.fix.edited_trace import Edits
 from streamsan.findings.finding import Edit
@@ -16,8 +17,7 @@ class Change(Protocol):
         """Make it. Returns False where the trace has no place for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """One way to write a fix."""
 
     summary: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
 from streamsan.evidence.fix.moved_frees import later_freed
@@ -21,8 +22,7 @@ GRID_WAIT = "cudaGridDependencySynchronize"
 """waits, in a kernel, for the kernels that it depends on"""
 
 
-@dataclass(frozen=True)
-class FreeOnStream:
+class FreeOnStream(Struct, frozen=True):
     """The free becomes one in the order of the stream of `use`."""
 
     free: Operation
@@ -59,8 +59,7 @@ class FreeOnStream:
         return f"{at}{call}({case.bare_memory()}, {case.stream_argument(self.use)}), in the stream of the last use"
 
 
-@dataclass(frozen=True)
-class FreeBehindUses:
+class FreeBehindUses(Struct, frozen=True):
     """The free (or reset) goes behind the last use of the memory, `last` at the latest."""
 
     free: Operation
@@ -114,8 +113,7 @@ class FreeBehindUses:
         return f"move {what} {where}"
 
 
-@dataclass(frozen=True)
-class WaitsRemoved:
+class WaitsRemoved(Struct, frozen=True):
     """Waits are taken out, all that are made at their places."""
 
     waits: tuple[Operation, ...]
@@ -138,8 +136,7 @@ class WaitsRemoved:
         return "; ".join(dict.fromkeys(words))
 
 
-@dataclass(frozen=True)
-class NarrowerWait:
+class NarrowerWait(Struct, frozen=True):
     """A wait of the host gives way to waits for the streams of the work that is needed."""
 
     wait: Operation
@@ -181,8 +178,7 @@ class NarrowerWait:
         return f"{where}: {record} {at}{calls.event_wait}(event); in place of {case.call(self.wait)}"
 
 
-@dataclass(frozen=True)
-class KernelWaits:
+class KernelWaits(Struct, frozen=True):
     """The kernel waits for the one before it, before it does anything else."""
 
     kernel: Operation

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
 from streamsan.evidence.fix.named_lines import before, behind, line_beside
@@ -23,8 +23,7 @@ MOST_RECORDS = 2
 """records behind the earlier operation that are tried, the nearest first"""
 
 
-@dataclass(frozen=True)
-class WaitForRecorded:
+class WaitForRecorded(Struct, frozen=True):
     """The stream of `later`, or the host, waits for an event that the program records behind `earlier`."""
 
     earlier: Operation
@@ -70,8 +69,7 @@ class WaitForRecorded:
         return f"{where}: {calls.event_wait}({event});"
 
 
-@dataclass(frozen=True)
-class EventCallBehind:
+class EventCallBehind(Struct, frozen=True):
     """An event's record goes behind the work that it should be behind; or a wait behind the record, if too early."""
 
     call: Operation

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from msgspec import Struct
 
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
 from streamsan.evidence.fix.named_lines import before, behind, line_beside
@@ -45,8 +45,7 @@ class Place(StrEnum):
 _ENDS = (OperationKind.PROCESS_EXIT, OperationKind.MAIN_END)
 
 
-@dataclass(frozen=True)
-class EventBetween:
+class EventBetween(Struct, frozen=True):
     """The stream of `later` waits for an event that is recorded on the stream of `earlier`."""
 
     earlier: Operation
@@ -119,8 +118,7 @@ class EventBetween:
         return f"{place}: {stream_waits(case, self.earlier, self.later)}"
 
 
-@dataclass(frozen=True)
-class Blocking:
+class Blocking(Struct, frozen=True):
     """The call of `earlier` returns when that is done: the host waits for it there."""
 
     earlier: Operation
@@ -142,8 +140,7 @@ class Blocking:
         return blocking(case, self.earlier, self.later)
 
 
-@dataclass(frozen=True)
-class HostWaitsForStream:
+class HostWaitsForStream(Struct, frozen=True):
     """The host waits for the stream of `earlier`, just before `later`."""
 
     earlier: Operation
@@ -170,8 +167,7 @@ class HostWaitsForStream:
         return f"{where}: {call}({case.stream_argument(self.earlier)});"
 
 
-@dataclass(frozen=True)
-class HostWaitsForEvent:
+class HostWaitsForEvent(Struct, frozen=True):
     """The host waits, just before `later`, for an event recorded right behind `earlier`."""
 
     earlier: Operation
@@ -203,8 +199,7 @@ class HostWaitsForEvent:
         return f"{record} {where}: {calls.event_wait}(event);"
 
 
-@dataclass(frozen=True)
-class HostWaitsForAll:
+class HostWaitsForAll(Struct, frozen=True):
     """The host waits for all work of the current context, just before `later`."""
 
     later: Operation
@@ -227,8 +222,7 @@ class HostWaitsForAll:
         return f"{where}: {SYNCHRONIZE if of_torch else f'{Calls.of(case, self.later).device_sync}();'}"
 
 
-@dataclass(frozen=True)
-class EdgeBetween:
+class EdgeBetween(Struct, frozen=True):
     """In a graph, the node of `later` depends on that of `earlier`."""
 
     earlier: Operation

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
 from streamsan.evidence.fix.steps import pairs
@@ -14,8 +13,7 @@ from streamsan.rules.torch_words import torch_stream
 from streamsan.vocabulary import MemoryKind, OperationKind
 
 
-@dataclass(frozen=True)
-class StreamTold:
+class StreamTold(Struct, frozen=True):
     """PyTorch's pool is told, before `release`, of the stream that `use` is on.
 
     It then records an event there at the release, and hands the block out when a query has said that the event is over.

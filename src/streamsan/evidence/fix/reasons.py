@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from streamsan.evidence.fix.host_order import THREADS_DECIDE, threads_decide
 from streamsan.evidence.fix.verification import Outcome

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.evidence.fix.candidates import candidates, rank
 from streamsan.evidence.fix.edited_trace import INSERTED, EditableTrace
@@ -28,8 +29,7 @@ Attempt = tuple[tuple[Step, ...], EditableTrace, Outcome]
 """steps that were made, the trace that they gave, and what came of it"""
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Waiting(Struct, frozen=True):
     """An edit that does, while one of its rank may do better."""
 
     rank: int

@@ -7,10 +7,10 @@ of a finding's operations, and pairs each with the latest operation of the other
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
 from streamsan.order.facts import Operation
@@ -42,8 +42,7 @@ class Step(Protocol):
         """Return what to write where, with the program's own names."""
 
 
-@dataclass(frozen=True)
-class Calls:
+class Calls(Struct, frozen=True):
     """The names of the calls that a fix puts in, as the platform's `rules.toml` has them."""
 
     driver: bool

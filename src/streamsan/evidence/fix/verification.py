@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.evidence.fix.edited_trace import FIRST_INSERTED_SITE, INSERTED, Analysed, EditedTrace
 from streamsan.findings.finding import Finding, same_finding
@@ -17,8 +18,7 @@ from streamsan.rules.catalogue import RULES
 from streamsan.rules.pipeline import finding_of, findings_of
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What an edit did."""
 
     gone: bool

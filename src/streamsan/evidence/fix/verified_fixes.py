@@ -7,10 +7,10 @@ of `candidates` is shown. A finding without a verified fix says why it has none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
+from msgspec.structs import replace
 
 from streamsan.evidence.fix.change_steps import FreeBehindUses, WaitsRemoved
 from streamsan.evidence.fix.edited_trace import Analysed, EditableTrace, Edits, beginning, is_longer

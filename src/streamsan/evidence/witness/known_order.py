@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from streamsan.order._engine import Engine
@@ -87,8 +87,7 @@ class EngineBefore(Before):
             self._calls, self._works = frozenset(calls), frozenset(works)
 
 
-@dataclass(frozen=True, slots=True)
-class Sync:
+class Sync(Struct, frozen=True):
     """A record of an event, a stream's or the host's wait for one, or the creation of a stream."""
 
     sequence: int
@@ -100,8 +99,7 @@ class Sync:
     thread: int
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(Struct, frozen=True, dict=True):
     """The engine's answer."""
 
     before: Mapping[int, Before] = field(default_factory=dict)

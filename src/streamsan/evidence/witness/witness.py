@@ -8,7 +8,9 @@ Nothing else is in it. The replay (`streamsan.replay`) runs the same execution o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from streamsan.evidence.witness.account import moves_of
 from streamsan.evidence.witness.known_order import Before, Order, order_before
@@ -21,8 +23,7 @@ from streamsan.rules.wrong_execution import WrongExecution
 from streamsan.trace import Trace, TraceError
 
 
-@dataclass(frozen=True, slots=True)
-class Witness:
+class Witness(Struct, frozen=True):
     """An execution that goes wrong. All operations by their sequence numbers."""
 
     case: Case
@@ -87,8 +88,7 @@ def witnesses(findings: Sequence[Finding]) -> list[Witness | str]:
     return answers
 
 
-@dataclass(slots=True)
-class _Question:
+class _Question(Struct):
     """What is asked of one trace."""
 
     trace: Trace
