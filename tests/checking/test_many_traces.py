@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from checking.fleets import InProcess, checked_by, fleet_traces, same
 from streamsan.analysis.inputs import analyse_path

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 from programs import NOTE, VERIFIED, race, report
 
 from streamsan.findings.finding import Location, Severity

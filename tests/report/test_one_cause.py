@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from streamsan.cli import main
 from streamsan.findings.finding import Confidence, Edit, Finding, Fix, Location, Severity

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from programs import NOTE, UNUSED, race, report
 from rich.cells import cell_len
 

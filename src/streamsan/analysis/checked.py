@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from streamsan.cuda_syntax.files_seen import FilesSeen
 from streamsan.findings.finding import Finding, Place
@@ -32,8 +33,7 @@ def reason_of(error: OSError) -> str:
     return reason[:1].lower() + reason[1:]
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """The result of one input."""
 
     path: str
@@ -56,9 +56,9 @@ class Checked:
     """what waits cost, of each recording that says when the device did its work"""
     files: int = 1
     """how many files were checked; of a program they are counted by `program`"""
-    timelines: tuple[Timeline, ...] = field(default=(), compare=False)
+    timelines: tuple[Timeline, ...] = ()
     """the runs, where a report draws them"""
-    seen: FilesSeen = field(default_factory=FilesSeen, compare=False)
+    seen: FilesSeen = field(default_factory=FilesSeen)
     """of a source: what of the file system the result depends on"""
 
 

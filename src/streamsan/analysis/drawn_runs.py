@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.analysis.checked import Checked
 from streamsan.timeline import Timeline, timeline_of
@@ -14,8 +16,7 @@ MOST_RUNS = 8
 """paths through one source that are drawn"""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One trace of an input."""
 
     trace: Trace

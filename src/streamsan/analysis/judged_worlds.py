@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from streamsan.analysis.source_worlds import JudgedWorld, ReadWorld
 from streamsan.analysis.worlds import CheckedWorld, merge_worlds
@@ -18,8 +18,7 @@ from streamsan.trace import Trace
 from streamsan.trace.store import owners
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What the worlds of a source have."""
 
     findings: list[Finding]

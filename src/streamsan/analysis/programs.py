@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from streamsan.analysis.source_options import SourceOptions
 from streamsan.cuda_syntax.files_seen import FilesSeen
@@ -20,20 +21,18 @@ MOST_PROGRAMS = 4
 """programs that one source is read in: a library of many tests would be read for each of them"""
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """What a source defines for others, and what it needs of them."""
 
     path: str
     defines: frozenset[str] = frozenset()
     needs: frozenset[str] = frozenset()
     has_main: bool = False
-    seen: FilesSeen = field(default_factory=lambda: FilesSeen(changing=True), compare=False)
+    seen: FilesSeen = field(default_factory=lambda: FilesSeen(changing=True))
     """what of the file system this depends on; of a source that could not be read more than is known"""
 
 
-@dataclass(frozen=True, slots=True)
-class Programs:
+class Programs(Struct, frozen=True):
     """How sources are put together."""
 
     programs: tuple[tuple[str, ...], ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from streamsan.analysis.checked import Checked, UnreadableError, reason_of
 from streamsan.analysis.source_options import SourceOptions

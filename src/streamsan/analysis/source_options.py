@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from streamsan.analysis.source_roots import SourceRoots
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
@@ -19,8 +20,7 @@ def plain(path: str) -> Sequence[CompilerOptions]:
     return (CompilerOptions(),)
 
 
-@dataclass(frozen=True, slots=True)
-class AllAlike:
+class AllAlike(Struct, frozen=True):
     """Read every source with the same options of a compiler."""
 
     compiler: CompilerOptions
@@ -30,8 +30,7 @@ class AllAlike:
         return (self.compiler,)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceOptions:
+class SourceOptions(Struct, frozen=True):
     """How sources are read, and where those of traces are."""
 
     configurations: Configurations = plain

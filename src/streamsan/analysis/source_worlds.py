@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from streamsan.findings.finding import Finding
 
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from streamsan.cuda_syntax.tree import Unit
 
 
-@dataclass(frozen=True, slots=True)
-class ReadWorld:
+class ReadWorld(Struct, frozen=True):
     """A path as the reader took it."""
 
     world: World
@@ -25,8 +25,7 @@ class ReadWorld:
     """the tree of the source itself"""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedWorld:
+class JudgedWorld(Struct, frozen=True):
     """A path that was held against the rules."""
 
     read: ReadWorld

@@ -11,16 +11,17 @@ only if it is so in every world that executes it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.findings.finding import Confidence, Finding, Place, Severity
 from streamsan.findings.same_findings import SameFindings, merge
 from streamsan.rules.catalogue import RULES
 
 
-@dataclass(frozen=True)
-class CheckedWorld:
+class CheckedWorld(Struct, frozen=True, dict=True):
     """What the rules found in one world, and how often it executed which place."""
 
     entry: str

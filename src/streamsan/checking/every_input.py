@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from streamsan.analysis.checked import Checked
 from streamsan.analysis.inputs import analyse_path
@@ -50,8 +52,7 @@ class NobodyWatches:
         """Hear how many of the inputs are done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Workers:
+class Workers(Struct, frozen=True):
     """Who checks inputs: this process, or up to `jobs` processes of this machine, or those of a cluster."""
 
     jobs: int = 1
@@ -115,8 +116,7 @@ def together(inputs: Sequence[Input]) -> Results:
     return GatheredResults(inputs)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedInputs:
+class CheckedInputs(Struct, frozen=True):
     """What came of inputs, in their order: the same whoever checked them, and whether results were remembered."""
 
     results: list[Checked]
@@ -205,8 +205,7 @@ class _Tally:
         return replace(found, unreadable=[*found.unreadable, told], unread=unread, interrupted=interrupted)
 
 
-@dataclass(frozen=True, slots=True)
-class _Checks:
+class _Checks(Struct, frozen=True):
     """How each input is checked."""
 
     options: SourceOptions

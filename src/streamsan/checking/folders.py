@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from streamsan.analysis.checked import UnreadableError, reason_of
 from streamsan.analysis.source_options import Configurations, plain
@@ -25,8 +26,7 @@ PLAIN_SUFFIXES = SOURCE_SUFFIXES - {".cu", ".cuh"}
 """of files that may have nothing to do with a device"""
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Struct, frozen=True):
     """One file to check. A header that a folder brought in is left out if a checked source includes it."""
 
     path: str
@@ -35,8 +35,7 @@ class Input:
     """It was given beside others, or is listed with them: they may be one program."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expanded:
+class Expanded(Struct, frozen=True):
     """What paths stand for."""
 
     inputs: list[Input]

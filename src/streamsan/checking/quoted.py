@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+
+from msgspec import Struct
 
 from streamsan.analysis.suffixes import SOURCE_SUFFIXES
 from streamsan.findings.finding import Finding
@@ -21,8 +22,7 @@ MOST_STORED = 1 << 25
 """characters of texts that are made of stored lines: a trace may name any number of files, with lines far apart"""
 
 
-@dataclass(frozen=True, slots=True)
-class Quoted:
+class Quoted(Struct, frozen=True):
     """What may be quoted."""
 
     known: Mapping[str, str]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Self, TypeVar
+
+from msgspec import Struct, field
 
 from streamsan.analysis.checked import Checked, files_of, merge_inputs, operations_of, reason_of
 from streamsan.checking.option_error import OptionError
@@ -28,8 +29,7 @@ from streamsan.vocabulary.rule_ids import RULE_IDS
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class Reporting:
+class Reporting(Struct, frozen=True):
     """What is reported of what was found. The defaults: all codes, and notes only counted."""
 
     selection: Selection

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from streamsan.analysis.source_options import AllAlike, SourceOptions
 from streamsan.analysis.source_roots import SourceRoots
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
     from streamsan.checking.compile_commands.choice import CompileCommands
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """The inputs of a check, and how they are read."""
 
     expanded: Expanded

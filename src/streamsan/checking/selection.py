@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.checking.option_error import OptionError
 from streamsan.findings.finding import Finding
 from streamsan.findings.path_patterns import path_matches
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """The codes that are reported."""
 
     codes: frozenset[str]

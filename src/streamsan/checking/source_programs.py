@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from streamsan.analysis.programs import Outline, outline, partners_of, programs_of
 from streamsan.analysis.source_options import SourceOptions

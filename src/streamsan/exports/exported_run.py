@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.analysis.checked import Checked
 from streamsan.findings.finding import Finding
 from streamsan.timeline import Timeline
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedRun:
+class ExportedRun(Struct, frozen=True):
     """One run of an input: a trace, or a path through a source."""
 
     timeline: Timeline

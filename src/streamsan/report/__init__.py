@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from streamsan.findings.finding import Finding, Severity
 from streamsan.findings.reading_gaps import Unread
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from streamsan.timeline import Timeline
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Something about an input that limits the result: one line."""
 
     file: str
@@ -31,8 +31,7 @@ def is_shown(finding: Finding, shown_notes: Collection[str]) -> bool:
     return finding.severity is not Severity.NOTE or finding.code in shown_notes
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """Everything a format needs: the findings in the order of places, the texts to quote from, and the counts."""
 
     findings: tuple[Finding, ...]

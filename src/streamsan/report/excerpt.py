@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.findings.finding import Finding
 from streamsan.findings.known_lines import UNKNOWN_LINE
@@ -22,8 +23,7 @@ FAR = 10
 ELLIPSIS = "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One line of an excerpt."""
 
     line: int

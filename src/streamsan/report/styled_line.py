@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import IO, Self
+
+from msgspec import Struct, field
 
 Part = str | tuple[str, str]
 """words, or words and their style ("bold red")"""
 
 
-@dataclass(slots=True)
-class StyledLine:
+class StyledLine(Struct):
     """Words, each with a style, "" for none."""
 
     parts: list[tuple[str, str]] = field(default_factory=list)

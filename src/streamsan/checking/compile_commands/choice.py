@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from streamsan.analysis.checked import UnreadableError
 from streamsan.analysis.suffixes import HEADER_SUFFIXES

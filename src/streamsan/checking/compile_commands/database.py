@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from streamsan.checking.compile_commands.bounded_text import bounded_text, words_of
 
@@ -17,8 +18,7 @@ LARGEST = 256 << 20
 """bytes of a file of entries"""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True, dict=True):
     """One source, compiled in one way."""
 
     number: int

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from streamsan.checking.compile_commands.command_words import in_list, is_nvcc, plain_words
 from streamsan.checking.compile_commands.database import shown_path
@@ -76,8 +77,7 @@ _LANGUAGES = {"none": "", "cu": "cuda", "cuda": "cuda", "c": "c", "c-header": "c
 _OF_NVCC = ("__NVCC__", "__CUDACC_VER_MAJOR__", "__CUDACC_VER_MINOR__")
 
 
-@dataclass(slots=True)
-class Flags:
+class Flags(Struct):
     """The options of one command line."""
 
     nvcc: bool = False

@@ -6,7 +6,6 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import cast
@@ -14,6 +13,7 @@ from uuid import uuid4
 
 import dask
 from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, as_completed
+from msgspec import Struct
 
 from streamsan.checking.engines.remote_call import call, cannot_check, packed
 from streamsan.checking.engines.worker_engine import ClusterLostError, UnreachableError, Value, WorkerLost
@@ -84,8 +84,7 @@ def _quiet() -> Iterator[None]:
         logging.disable(before)
 
 
-@dataclass(frozen=True, slots=True)
-class DaskWorkers:
+class DaskWorkers(Struct, frozen=True):
     """An engine of the workers of a Dask cluster."""
 
     client: Client

@@ -7,9 +7,9 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
-from dataclasses import dataclass
 from typing import cast
 
+from msgspec import Struct
 from pebble import ProcessExpired, ProcessPool
 
 from streamsan.checking.engines.worker_engine import Value, WorkerLost
@@ -18,8 +18,7 @@ _LOADED = ("streamsan.checking.engines.worker_tasks", "streamsan.cuda_source", "
 """what every process needs: loaded once, and there in each"""
 
 
-@dataclass(frozen=True, slots=True)
-class LocalProcesses:
+class LocalProcesses(Struct, frozen=True):
     """An engine of up to so many processes, which are there while they have work."""
 
     most: int

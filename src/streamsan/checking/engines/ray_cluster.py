@@ -7,11 +7,11 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
 
 import ray
+from msgspec import Struct
 from ray import exceptions
 
 from streamsan.checking.engines.remote_call import call, cannot_check, packed
@@ -56,8 +56,7 @@ def _begin(place: str, jobs: int) -> None:
         raise UnreachableError(f"Ray does not begin: {' '.join(str(error).split())}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class RayWorkers:
+class RayWorkers(Struct, frozen=True):
     """An engine of the workers of the Ray cluster that this process is connected to."""
 
     def outcomes(self, task: Callable[[str], Value], paths: Sequence[str]) -> Iterator[tuple[str, Value | WorkerLost]]:

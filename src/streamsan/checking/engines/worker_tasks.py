@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.analysis.checked import Checked, reason_of
 from streamsan.analysis.inputs import analyse_path
@@ -16,8 +18,7 @@ from streamsan.evidence.proofs import Proofs
 from streamsan.report import Problem
 
 
-@dataclass(frozen=True, slots=True)
-class CheckTask:
+class CheckTask(Struct, frozen=True):
     """Check an input."""
 
     options: SourceOptions
@@ -39,8 +40,7 @@ class CheckTask:
             return problem_of(path, error)
 
 
-@dataclass(frozen=True, slots=True)
-class OutlineTask:
+class OutlineTask(Struct, frozen=True):
     """Say what a source defines for others, and what it needs."""
 
     options: SourceOptions

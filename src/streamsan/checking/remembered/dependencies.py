@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from streamsan.cuda_syntax.files_seen import FilesSeen
 
 
-@dataclass(frozen=True, slots=True)
-class ReadFile:
+class ReadFile(Struct, frozen=True):
     """A file that was read."""
 
     name: str
@@ -20,8 +20,7 @@ class ReadFile:
     """its text is among those that findings may quote"""
 
 
-@dataclass(frozen=True, slots=True)
-class Dependencies:
+class Dependencies(Struct, frozen=True):
     """Files that were read, and names that were looked for."""
 
     files: tuple[ReadFile, ...]

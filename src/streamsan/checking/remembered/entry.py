@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.analysis.checked import Checked
 from streamsan.analysis.programs import Outline
@@ -16,8 +18,7 @@ from streamsan.findings.plain_data import from_plain, to_plain
 from streamsan.findings.reading_gaps import Unread
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """One entry of the folder."""
 
     depends: Dependencies
@@ -38,8 +39,7 @@ class Kept:
         return digest_of(text).encode() + b"\n" + text
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """What of a result is kept. Texts are not: they are those of the files."""
 
     findings: tuple[Finding, ...]
@@ -51,8 +51,7 @@ class Found:
     executed: frozenset[Place]
 
 
-@dataclass(frozen=True, slots=True)
-class KeptResult(Kept):
+class KeptResult(Kept, frozen=True):
     """What came of checking a source, or a program of several."""
 
     found: Found
@@ -91,8 +90,7 @@ class KeptResult(Kept):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class KeptOutline(Kept):
+class KeptOutline(Kept, frozen=True):
     """What a source defines for others, and what it needs."""
 
     defines: frozenset[str]

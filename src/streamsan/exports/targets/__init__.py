@@ -7,9 +7,10 @@ A module has `export(runs, place)`, which writes what was read of all inputs, PL
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
+
+from msgspec import Struct
 
 from streamsan.exports.exported_run import ExportedRun
 
@@ -21,8 +22,7 @@ class MissingLibraryError(Exception):
     """A library that an export needs is not installed; `str()` says how to get it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """One sort of export."""
 
     export: Callable[[Sequence[ExportedRun], str], None]

@@ -6,10 +6,10 @@ import base64
 import gzip
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from streamsan.report.printable import printable
@@ -37,8 +37,7 @@ def _shown(value: Any) -> Any:
     return value
 
 
-@dataclass(slots=True)
-class Arrays:
+class Arrays(Struct):
     """Columns of numbers, packed as base64 of gzip: a page of a million operations has some 10 MB instead of 30."""
 
     packed: list[str] = field(default_factory=list)
