@@ -10,10 +10,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from streamsan.trace import Trace, family, writer
 from streamsan.trace.launch_shapes import CODE

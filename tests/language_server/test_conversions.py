@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
+from msgspec.structs import replace
 from pygls.workspace import PositionCodec
 
 from language_server.editor import applied

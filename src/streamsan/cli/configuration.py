@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct
 
 from streamsan.analysis.checked import reason_of
 from streamsan.report.printable import printable
@@ -24,8 +24,7 @@ LARGEST = 1 << 20
 """bytes of a file of options"""
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(Struct, frozen=True):
     """One key: which parameter of which verbs it gives, and how its value is read."""
 
     parameter: str

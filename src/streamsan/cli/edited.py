@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
 
 import click
+from msgspec import Struct, field
 
 from streamsan.cli.patches import patched_path, unified_diff
 from streamsan.cli.pipes import silence_stdout
@@ -16,8 +16,7 @@ from streamsan.report import Problem
 from streamsan.report.printable import printable
 
 
-@dataclass(slots=True)
-class Edited:
+class Edited(Struct):
     """What was found to change in all inputs."""
 
     before: dict[str, bytes] = field(default_factory=dict)

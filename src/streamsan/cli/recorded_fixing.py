@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from streamsan.analysis.checked import Checked
 from streamsan.analysis.inputs import analyse_path

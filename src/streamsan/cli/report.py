@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.checking.every_input import Workers, together

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import IO, Any
 
 import click
+from msgspec.structs import replace
 
 from streamsan.analysis.checked import reason_of
 from streamsan.checking.reporting import Reporting
@@ -24,8 +24,7 @@ from streamsan.report.formats import FORMATS, draws, has_hidden_notes, renderer
 from streamsan.report.printable import printable
 
 
-@dataclass(frozen=True, slots=True)
-class ReportOptions(Reporting):
+class ReportOptions(Reporting, frozen=True):
     """The values of the common options, read and checked."""
 
     form: str = "text"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.traces import analyse_trace
@@ -203,8 +203,7 @@ def run(
     return end_as(status)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wish:
+class _Wish(Struct, frozen=True):
     """What is to come of edits."""
 
     patch: bool = False
@@ -229,8 +228,7 @@ def _wish(diff: bool, fix: bool, no_check: bool, reporting: ReportOptions) -> _W
     return _Wish(diff and reporting.form == "text", diff and reporting.form != "text", fix)
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
+class _Outcome(Struct, frozen=True):
     """What came of a recording."""
 
     found: bool = False

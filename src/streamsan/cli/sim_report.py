@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TextIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.traces import check_trace, unproven_trace
@@ -21,8 +23,7 @@ from streamsan.trace.store import owners
 _CRASHES = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT})
 
 
-@dataclass(frozen=True, slots=True)
-class Reporter:
+class Reporter(Struct, frozen=True):
     """How the report is made, and where it goes."""
 
     options: ReportOptions

@@ -12,9 +12,10 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.traces import unproven_trace
@@ -34,8 +35,7 @@ LONGER = 5
 AT_LEAST = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """One run of a program."""
 
     status: int

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from msgspec import Struct
 
 from streamsan.analysis.checked import reason_of
 from streamsan.analysis.suffixes import SOURCE_SUFFIXES
@@ -20,8 +20,7 @@ NAME = "<stdin>"
 """what reports call it where `--stdin-name` does not say"""
 
 
-@dataclass(frozen=True, slots=True)
-class StandardInput:
+class StandardInput(Struct, frozen=True):
     """What standard input says, and the file that it is taken for: includes are sought beside that."""
 
     name: str

@@ -9,7 +9,8 @@ import sys
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.analysis.checked import UnreadableError
 from streamsan.checking.json_findings import json_findings
@@ -20,8 +21,7 @@ class CheckFailedError(Exception):
     """A check gave no report. `str()` is the reason in one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedText:
+class CheckedText(Struct, frozen=True):
     """What a check is about: a text, the file that it is taken for, and how sources are read."""
 
     name: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from lsprotocol import types
+from msgspec import Struct
 from pygls.workspace import PositionCodec
 
 from streamsan.cuda_syntax.file_content import content_of
@@ -17,8 +17,7 @@ from streamsan.language_server.finding_diagnostics import diagnostic_of
 from streamsan.language_server.text_positions import TextPositions, newline_of, same_lines
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
+class CheckedFile(Struct, frozen=True):
     """A file that a finding names, as it was when it was checked."""
 
     uri: str
@@ -27,8 +26,7 @@ class CheckedFile:
     positions: TextPositions
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedDocument:
+class CheckedDocument(Struct, frozen=True):
     """The findings of one check, with the files that they name."""
 
     uri: str

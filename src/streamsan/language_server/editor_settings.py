@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 LONGEST_CHECK = 120.0
 """seconds of one check, where the user says nothing"""
@@ -16,8 +17,7 @@ class SettingError(Exception):
     """A setting says what it may not. `str()` is the reason in one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class EditorSettings:
+class EditorSettings(Struct, frozen=True):
     """The settings."""
 
     arguments: tuple[str, ...] = ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from streamsan.findings.finding import Edit
 
@@ -25,8 +26,7 @@ def edits_of_patch(patch: bytes, file: str, text: str) -> list[Edit]:
     return reader.edits if reader.files == 1 else []
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """Reads a patch line by line. Lines that go, and those that come in their place, wait until a line that stays."""
 
     file: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from streamsan.findings.finding import Edit, Finding
 from streamsan.findings.suppressions import Suppressions

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from streamsan.recorder.preconditions import RecordingError
 from streamsan.recorder.sanitizer_places import LIBRARY, PACKAGE, sanitizer_places
@@ -13,8 +14,7 @@ PATCH = Path(__file__).resolve().with_name("access_patch.fatbin")
 """the functions, compiled for each kind of device: native/recorder/accesses/make_access_patch.sh"""
 
 
-@dataclass(frozen=True, slots=True)
-class Accesses:
+class Accesses(Struct, frozen=True):
     """What is asked of kernels in a recording."""
 
     places: tuple[str, ...]

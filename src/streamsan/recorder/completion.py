@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from streamsan.recorder.redacted_file import redact_file
 from streamsan.recorder.redaction import Redaction
@@ -19,8 +20,7 @@ Watch = Callable[[int, int], None]
 """called with the number of a file, and how many there are"""
 
 
-@dataclass(slots=True)
-class Completed:
+class Completed(Struct):
     """The files of a run that can be checked on any machine."""
 
     files: list[str] = field(default_factory=list)

@@ -12,8 +12,9 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 _PYTHON = re.compile(r"python(3(\.\d+)?t?)?")
 _LONGEST_LINE = 256
@@ -21,8 +22,7 @@ _LONGEST_LINE = 256
 _SITE_PACKAGES = ("lib/python3.*/site-packages", "lib64/python3.*/site-packages", "local/lib/python3.*/dist-packages")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFolders:
+class ToolFolders(Struct, frozen=True):
     """Where NVIDIA puts a library of its: patterns of folders."""
 
     in_toolkit: tuple[str, ...]

@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from streamsan.recorder.driver_pools import driver_pools
 from streamsan.recorder.opencl_layer import LAYERS, with_layer
@@ -25,8 +26,7 @@ _COERCED = b"LC_CTYPE"
 _ESCAPE = re.compile(r"\\(.)")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What the recorder has to know; `native/recorder/run/settings.hpp` has the same members."""
 
     output: str

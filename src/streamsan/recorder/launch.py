@@ -8,7 +8,8 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from streamsan.recorder.accesses import PATCH, Accesses
 from streamsan.recorder.code_folder import code_folder, make_code_folder, remove_images
@@ -23,8 +24,7 @@ COUNTER_BYTES = 4096
 MOST_OMISSIONS = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(Struct, frozen=True):
     """A run that is recorded."""
 
     settings: Settings

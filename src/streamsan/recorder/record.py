@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from streamsan.recorder.child_process import find_program, run_program
 from streamsan.recorder.completion import complete
@@ -17,8 +18,7 @@ from streamsan.recorder.redaction import redaction_of_this_run
 from streamsan.trace.family import SUFFIX
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """What came of a run."""
 
     status: int

@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from streamsan.trace import reader
 from streamsan.trace.errors import TraceError
@@ -29,8 +30,7 @@ _NO_USE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RunFile:
+class RunFile(Struct, frozen=True):
     """A recording whose name says that it belongs to F.sst."""
 
     path: str

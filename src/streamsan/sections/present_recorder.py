@@ -9,8 +9,9 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from streamsan.recorder.environment import COLLECTIVES, HEAPS, INJECTION, SETTINGS, Settings
 from streamsan.recorder.injection import DRIVER, has_driver
@@ -36,8 +37,7 @@ class NoDriverError(RecordingError):
     """There is no CUDA driver on this machine."""
 
 
-@dataclass(frozen=True, slots=True)
-class PresentRecorder:
+class PresentRecorder(Struct, frozen=True):
     """The recorder of this process, from the moment on in which CUDA is initialised."""
 
     settings: Settings

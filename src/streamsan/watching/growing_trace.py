@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from streamsan.trace import reader
 from streamsan.trace.errors import TraceError
@@ -29,8 +29,7 @@ SMALL_TABLES = 1 << 22
 """bytes of side tables that are read anew whenever they have grown; larger ones when they have grown by a tenth"""
 
 
-@dataclass(slots=True)
-class _OpenSegment:
+class _OpenSegment(Struct):
     """A segment of operations that may get more."""
 
     offset: int

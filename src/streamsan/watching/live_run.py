@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from streamsan.timeline.shown_operations import TOLD_LATER, on_stream
@@ -19,8 +18,7 @@ STOPS_ALL = (OperationKind.CONTEXT_SYNCHRONIZE, OperationKind.DEVICE_RESET)
 """kinds after which nothing is pending, as far as this process's device goes"""
 
 
-@dataclass(slots=True)
-class StreamRow:
+class StreamRow(Struct):
     """One stream (queue) of a process."""
 
     file: int
@@ -31,8 +29,7 @@ class StreamRow:
     last: Place = (0, 0, 0)
 
 
-@dataclass(slots=True)
-class MemoryRow:
+class MemoryRow(Struct):
     """Live memory of one kind, or of one call site."""
 
     count: int = 0
@@ -52,8 +49,7 @@ class MemoryRow:
         self.bytes -= size
 
 
-@dataclass(slots=True)
-class WaitRow:
+class WaitRow(Struct):
     """Waits at one call site."""
 
     count: int = 0
@@ -61,8 +57,7 @@ class WaitRow:
     """how long the host waited there in all"""
 
 
-@dataclass(slots=True)
-class LiveRun:
+class LiveRun(Struct):
     """The tables."""
 
     operations: int = 0

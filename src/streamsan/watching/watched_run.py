@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from streamsan.findings.finding import Finding
 from streamsan.timeline.lanes import LEGACY, PER_THREAD
@@ -31,8 +32,7 @@ class Program(Protocol):
         """Ask it to end, as Ctrl-C does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A row of a table: what sorts it, and its cells."""
 
     weight: tuple[int, ...]
