@@ -44,10 +44,10 @@ def measure(path: str) -> dict[str, float]:
     reading = min(read_seconds(path) for _ in range(3))
     trace = reader.read(path)
     start, cpu_start = time.perf_counter(), time.process_time()
-    analysis = run(trace.threads, trace.chunks(), recording=trace.origin == "recording")
+    analysis = run(trace.threads, trace.packed(), recording=trace.origin == "recording")
     seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
     start = time.process_time()
-    for _ in trace.chunks():
+    for _ in trace.packed():
         pass
     decoding = time.process_time() - start
     return {

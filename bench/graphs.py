@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from streamsan.order.engine import Analysis, run
 from streamsan.trace import Thread
 from streamsan.trace.layout import REFERENCES, SLOT
+from streamsan.trace.store import packed_of
 from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, NodeKind, OperationKind, StreamKind
 
 Slots = NDArray[np.void]
@@ -155,7 +156,7 @@ def measure(launches: int, nodes: int, graphs: bool, order: str = ORDERS[0]) -> 
             yield chunk
 
     start = time.process_time()
-    analysis = run([Thread(0, "main")], timed())
+    analysis = run([Thread(0, "main")], map(packed_of, timed()))
     return analysis, seconds + time.process_time() - start
 
 

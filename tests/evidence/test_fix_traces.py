@@ -9,12 +9,11 @@ from streamsan.analysis.traces import check_trace
 from streamsan.evidence.fix import verified_fixes as fix
 from streamsan.evidence.fix.candidates import candidates
 from streamsan.evidence.fix.change_steps import FreeBehindUses
-from streamsan.evidence.fix.edited_trace import INSERTED, EditableTrace, Edits
+from streamsan.evidence.fix.edited_trace import INSERTED, EditableTrace, Edits, operation_at
 from streamsan.evidence.fix.order_steps import EventBetween, Place
 from streamsan.evidence.fix.steps import pairs
 from streamsan.evidence.fix.verification import Verification
 from streamsan.findings.finding import Finding
-from streamsan.order.consumers import operation_of
 from streamsan.order.facts import Operation
 from streamsan.order.rearrangement import rearranged
 from streamsan.rules.case import case_of
@@ -227,7 +226,7 @@ def test_without_generations_the_new_owner_is_not_known() -> None:
 
 
 def operations(trace: EditableTrace) -> list[Operation]:
-    return [operation_of(trace.trace, trace.slots, row) for row in np.flatnonzero(trace.starts).tolist()]
+    return [operation_at(trace, row) for row in np.flatnonzero(trace.starts).tolist()]
 
 
 def test_dominated_waits_are_removed_together_or_not_at_all() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from order_program import PRIMARY, READ, WRITE, Program, kernel
 
 from streamsan.order.consumers import unconsumed_waits
-from streamsan.order.rearrangement import inserted, without
+from streamsan.order.rearranged_operations import inserted, packed, without
 from streamsan.trace.layout import SLOT
+from streamsan.trace.packed_slots import operations_in
 from streamsan.vocabulary import FreeClass, MemoryKind, StreamKind
 from streamsan.vocabulary import OperationKind as Kind
 
@@ -211,16 +211,15 @@ def test_taking_out_and_putting_in() -> None:
     program.alloc(P)
     program.launch(1, P, P + 16, P + 32)
     program.sync_all()
-    slots = np.concatenate(list(program.trace().chunks()))
-    launch = slots[slots["kind"] == Kind.LAUNCH]
-    (shorter,) = without([slots], [int(launch["sequence"][0])])
-    assert len(shorter) == len(slots) - 2  # its continuation goes as well
-    wait = np.zeros(1, SLOT)
-    wait["kind"] = Kind.CALL
-    (longer,) = inserted([slots], {int(launch["sequence"][0]): wait})
-    place = int(np.flatnonzero(longer["kind"] == Kind.LAUNCH)[0])
-    assert len(longer) == len(slots) + 1
-    assert longer["kind"][place - 1] == Kind.CALL
+    (whole,) = program.trace().packed()
+    operations = operations_in(bytes(whole))
+    (launch,) = (each for each in operations if each.slot.kind == Kind.LAUNCH)
+    (shorter,) = packed(without(operations, [launch.slot.sequence]))
+    assert len(shorter) == len(whole) - 2 * SLOT.itemsize  # its continuation goes as well
+    longer = inserted(operations, {launch.slot.sequence: [operations[0].with_fields(kind=Kind.CALL)]})
+    place = longer.index(launch)
+    assert len(longer) == len(operations) + 1
+    assert longer[place - 1].slot.kind == Kind.CALL
 
 
 @pytest.mark.parametrize("before", [None, Kind.DEVICE_RESET, Kind.STREAM_DESTROY])

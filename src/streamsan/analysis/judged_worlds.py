@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
 from msgspec import Struct
 
 from streamsan.analysis.source_worlds import JudgedWorld, ReadWorld
@@ -15,7 +15,7 @@ from streamsan.order.wide_waits import facts_on_waits
 from streamsan.rules.catalogue import RULES
 from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Trace
-from streamsan.trace.store import owners
+from streamsan.trace.packed_slots import sites_in
 
 
 class Verdict(Struct, frozen=True):
@@ -50,11 +50,9 @@ def judged(worlds: Sequence[ReadWorld], has_gaps: bool) -> Verdict:
 
 def executed_places(trace: Trace) -> dict[Place, int]:
     """Return how many operations of a trace were issued at each place that is known."""
-    counts: dict[int, int] = {}
-    for chunk in trace.chunks():
-        sites, numbers = np.unique(chunk["site"][owners(chunk)], return_counts=True)
-        for site, number in zip(sites.tolist(), numbers.tolist(), strict=True):
-            counts[site] = counts.get(site, 0) + number
+    counts: Counter[int] = Counter()
+    for part in trace.packed():
+        counts += sites_in(bytes(part))
     places: dict[Place, int] = {}
     for number, count in counts.items():
         site = trace.site(number)

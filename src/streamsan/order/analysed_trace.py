@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from streamsan.trace.site import Site
 from streamsan.trace.source_lines import SourceLines
-from streamsan.trace.store import Slots
 from streamsan.trace.trace import Thread
+
+if TYPE_CHECKING:
+    from streamsan.trace.packed_slots import Packed
+    from streamsan.trace.store import Slots
 
 
 class AnalysedTrace(Protocol):
@@ -53,3 +56,6 @@ class AnalysedTrace(Protocol):
 
     def chunks(self) -> Iterable[Slots]:
         """Slots in global sequence order; a slot is never cut from its continuations."""
+
+    def packed(self) -> Iterable[Packed]:
+        """The same as bytes."""

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -16,12 +15,12 @@ from streamsan.order.facts import AllocationFact, Fact, Operation, Touch, operat
 from streamsan.order.places import by_place
 from streamsan.order.thresholds import uncounted, without_kept_pools, worth_saying
 from streamsan.trace.rows import Rows
-from streamsan.trace.store import Slots
 from streamsan.trace.trace import Thread
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, RelatedRole, RuleCode, StreamKind
 
 if TYPE_CHECKING:
     from streamsan.order._engine import _Allocation, _Fact, _Operation, _Touch
+    from streamsan.trace.packed_slots import Packed
 
 ASKING = (
     "cudaGetLastError",
@@ -160,14 +159,14 @@ def setting_apis(apis: Sequence[str], recording: bool = False) -> list[int]:
 
 def run(
     threads: Iterable[Thread],
-    chunks: Iterable[Slots],
+    packed: Iterable[Packed],
     *,
     apis: Sequence[str] = (),
     recording: bool = False,
     begins_at: int = 0,
     judged_from: int = 0,
 ) -> Analysis:
-    """Analyse slots that come in chunks; memory does not grow with their number. The facts are aggregated by sites.
+    """Analyse slots that come in parts; memory does not grow with their number. The facts are aggregated by sites.
 
     `apis` are the names of the trace's APIs, to see by which calls a program asks for errors. In a `recording` the
     order of the numbers is that in which the calls of the threads came, and operations numbered less than `begins_at`
@@ -176,7 +175,7 @@ def run(
     processes = [thread.process for thread in threads]
     engine = Engine(processes, False, asking_apis(apis), setting_apis(apis, recording), recording, begins_at)
     engine.judge_from(judged_from)
-    _feed(engine, chunks)
+    _feed(engine, packed)
     words = {(site, api, status): text for site, api, status, text in engine.explanations()}
     facts = sorted(
         (_explained(_fact(values), words) for values in engine.facts()),
@@ -196,23 +195,23 @@ def run(
     )
 
 
-def unmet_requirements(threads: Iterable[Thread], chunks: Iterable[Slots]) -> frozenset[Requirement]:
+def unmet_requirements(threads: Iterable[Thread], packed: Iterable[Packed]) -> frozenset[Requirement]:
     """Return the required orders of a trace of source that do not hold by contract. Looks at nothing else."""
     engine = Engine([thread.process for thread in threads], True, [], [], False, 0)
-    _feed(engine, chunks)
+    _feed(engine, packed)
     return frozenset(map(Requirement._make, engine.unmet()))
 
 
-def needed_waits(threads: Iterable[Thread], chunks: Iterable[Slots]) -> frozenset[tuple[int, int]]:
+def needed_waits(threads: Iterable[Thread], packed: Iterable[Packed]) -> frozenset[tuple[int, int]]:
     """Return site and API of each wait of a trace of source that brought something. Looks at nothing else."""
     engine = Engine([thread.process for thread in threads], False, [], [], False, 0)
-    _feed(engine, chunks)
+    _feed(engine, packed)
     return frozenset(engine.needed_waits())
 
 
-def _feed(engine: Engine, chunks: Iterable[Slots]) -> None:
-    for chunk in chunks:
-        engine.feed(np.ascontiguousarray(chunk).view(np.uint8))
+def _feed(engine: Engine, packed: Iterable[Packed]) -> None:
+    for part in packed:
+        engine.feed(part)
     engine.finish()
 
 
@@ -227,7 +226,7 @@ def analyse(trace: AnalysedTrace) -> Analysis:
     recording = trace.origin == RECORDING
     analysis = run(
         trace.threads,
-        trace.chunks(),
+        trace.packed(),
         apis=trace.apis,
         recording=recording,
         begins_at=begins_at(trace),

@@ -8,9 +8,8 @@ waits that nothing needs, all later host code must be visible, so this is for tr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-import numpy as np
 from msgspec import Struct
 
 from streamsan.order.analysed_trace import AnalysedTrace
@@ -19,17 +18,17 @@ from streamsan.order.consumers import (
     MOST_PLACES,
     dominated_waits,
     numbered,
-    operation_of,
+    operation_among,
+    places_of,
     redundant_places,
     unconsumed_waits,
-    visible_slots,
+    visible_operations,
     waits_by_place,
 )
 from streamsan.order.engine import Analysis, Requirement, needed_waits, unmet_requirements
 from streamsan.order.facts import Fact
-from streamsan.order.places import place_of
-from streamsan.order.rearrangement import inserted, operation_starts, without
-from streamsan.trace.store import Slots, distinct, joined
+from streamsan.order.rearranged_operations import inserted, packed, without
+from streamsan.trace.packed_slots import SLOT_STRUCT, PackedOperation
 from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode
 
 MOST_NEEDLESS = 3
@@ -51,7 +50,7 @@ PROBE_EVENT = (1 << 63) + 1
 
 
 class _Instance(Struct, frozen=True):
-    """One wait, and for each stream from which work is needed the row of the last such work."""
+    """One wait, and for each stream from which work is needed the last such work, by their numbers from 0."""
 
     row: int
     needed: tuple[int, ...]
@@ -72,23 +71,19 @@ def wide_waits(trace: AnalysedTrace, analysis: Analysis, unconsumed: Collection[
     `unconsumed` are the facts of `unconsumed_waits` for the same trace: those waits, and dominated ones, are left out
     of it first.
     """
-    slots = visible_slots(trace)
-    if slots is None:
+    operations = visible_operations(trace)
+    if operations is None:
         return []
-    sites = distinct(slots["site"][operation_starts(slots)])
-    places = {site: place_of(trace, site) for site in sites}
+    places = places_of(trace, operations)
     redundant = redundant_places(trace, (*analysis.facts, *unconsumed))
-    counted = numbered(slots)
-    parts = list(without([counted], dominated_waits(counted, places, redundant)))
-    kept: Slots = parts[0] if parts else counted[:0]
+    counted = numbered(operations)
+    kept = without(counted, dominated_waits(counted, places, redundant))
     # Facts have the numbers of the trace.
-    named = kept.copy()
-    starts = operation_starts(kept)
-    named["sequence"][starts] = slots["sequence"][operation_starts(slots)][kept["sequence"][starts].astype(int) - 1]
+    named = [operations[each.slot.sequence - 1] for each in kept]
     facts = []
-    base = unmet_requirements(trace.threads, [kept])
+    base = unmet_requirements(trace.threads, packed(kept))
     for rows in list(waits_by_place(kept, places, trace.apis).values())[:MOST_PLACES]:
-        if all(int(kept["kind"][row]) in WIDE and not kept["more"][row] for row in rows):
+        if all(kept[row].slot.kind in WIDE and not kept[row].slot.more for row in rows):
             fact = _Question(trace, kept, named, base).answer(rows)
             if fact is not None:
                 facts.append(fact)
@@ -98,10 +93,15 @@ def wide_waits(trace: AnalysedTrace, analysis: Analysis, unconsumed: Collection[
 class _Question:
     """Asks of the waits at one place whether narrower ones would do: of one stream, or of a few."""
 
-    def __init__(self, trace: AnalysedTrace, slots: Slots, named: Slots, base: frozenset[Requirement]) -> None:
-        self.trace, self.slots, self.named, self.base = trace, slots, named, base
-        self.starts = operation_starts(slots)
-        self.rows = {int(slots["sequence"][row]): row for row in np.flatnonzero(self.starts).tolist()}
+    def __init__(
+        self,
+        trace: AnalysedTrace,
+        operations: Sequence[PackedOperation],
+        named: Sequence[PackedOperation],
+        base: frozenset[Requirement],
+    ) -> None:
+        self.trace, self.operations, self.named, self.base = trace, operations, named, base
+        self.rows = {each.slot.sequence: row for row, each in enumerate(operations)}
 
     def answer(self, rows: Sequence[int]) -> Fact | None:
         """Return the fact, None where all that the waits cover is needed, or where no single narrower wait does."""
@@ -118,20 +118,20 @@ class _Question:
 
     def _instances(self, rows: Sequence[int]) -> list[_Instance]:
         """Say for each wait what is needed from it; empty where that is not work of a few streams."""
-        removed = {int(number) for number in self.slots["sequence"][list(rows)]}
-        lost = unmet_requirements(self.trace.threads, without([self.slots], removed)) - self.base
+        removed = {self.operations[row].slot.sequence for row in rows}
+        lost = self._unmet(without(self.operations, removed)) - self.base
         ordered = sorted(rows)
         needed: dict[int, set[int]] = {row: set() for row in ordered}
         for order in lost:
-            earlier, later = self.rows.get(order.earlier), self.rows.get(order.later, len(self.slots))
+            earlier, later = self.rows.get(order.earlier), self.rows.get(order.later, len(self.operations))
             # The first wait behind the work is the one that covers it.
             wait = next((row for row in ordered if earlier is not None and earlier < row < later), None)
-            if wait is None or earlier is None or not self.slots["stream"][earlier]:
+            if wait is None or earlier is None or not self._stream(earlier):
                 return []
             needed[wait].add(earlier)
         result = []
         for row, works in needed.items():
-            last = {int(self.slots["stream"][work]): work for work in sorted(works)}
+            last = {self._stream(work): work for work in sorted(works)}
             if len(last) > MOST_STREAMS:
                 return []
             result.append(_Instance(row, tuple(last.values())))
@@ -142,119 +142,119 @@ class _Question:
 
         None where that is nothing, or where something needs more.
         """
-        slots = self.slots
-        before: dict[int, list[Slots]] = {}
-        waits: dict[int, Slots] = {}
+        before: dict[int, list[PackedOperation]] = {}
+        waits: dict[int, list[PackedOperation]] = {}
+        # The narrow waits must not have the sequence numbers of those they replace, which are taken out.
         for number, each in enumerate(instances):
             if not each.needed:
                 continue
-            streams = slots["stream"][list(each.needed)]
-            wait = np.repeat(slots[each.row : each.row + 1], len(streams))
+            streams = [self._stream(work) for work in each.needed]
+            wait = self.operations[each.row].with_fields(sequence=0, site=PROBE_SITE)
             if exact:
-                if any(self._is_same(each.row, int(stream)) for stream in streams):
+                if any(self._is_same(each.row, stream) for stream in streams):
                     return None
-                wait["kind"], wait["stream"], wait["object"] = OperationKind.STREAM_SYNCHRONIZE, streams, 0
+                kind = OperationKind.STREAM_SYNCHRONIZE
+                waits[each.row] = [wait.with_fields(kind=kind, stream=stream, object=0) for stream in streams]
             else:
-                if not self._put_record(before, each.needed[0], int(streams[0]), PROBE_EVENT + number):
+                event = PROBE_EVENT + number
+                if not self._put_record(before, each.needed[0], streams[0], event):
                     return None
-                wait["kind"], wait["stream"], wait["object"] = (
-                    OperationKind.EVENT_SYNCHRONIZE,
-                    0,
-                    PROBE_EVENT + number,
-                )
-            wait["site"] = PROBE_SITE
-            waits[each.row] = wait
-        numbers = {row: int(slots["sequence"][row]) for row in (each.row for each in instances)}
-        narrow = {number: list(parts) for number, parts in before.items()}
-        for row, wait in waits.items():
-            narrow.setdefault(numbers[row], []).append(wait)
-        # The narrow waits must not have the sequence numbers of those they replace, which are taken out.
-        for parts in narrow.values():
-            for part in parts:
-                part["sequence"] = 0
-        replaced = without(inserted([slots], _joined(narrow)), set(numbers.values()))
-        if unmet_requirements(self.trace.threads, replaced) - self.base:
+                kind = OperationKind.EVENT_SYNCHRONIZE
+                waits[each.row] = [wait.with_fields(kind=kind, stream=0, object=event)] * len(streams)
+        numbers = {each.row: self.operations[each.row].slot.sequence for each in instances}
+        narrow = before
+        for row, parts in waits.items():
+            narrow.setdefault(numbers[row], []).extend(parts)
+        if self._unmet(without(inserted(self.operations, narrow), set(numbers.values()))) - self.base:
             return None
         return self._needless(instances, narrow, numbers, exact)
 
+    def _unmet(self, operations: Sequence[PackedOperation]) -> frozenset[Requirement]:
+        return unmet_requirements(self.trace.threads, packed(operations))
+
+    def _stream(self, row: int) -> int:
+        return self.operations[row].slot.stream
+
     def _is_same(self, row: int, stream: int) -> bool:
         """Whether the wait is for that stream already."""
-        return (
-            int(self.slots["kind"][row]) == OperationKind.STREAM_SYNCHRONIZE
-            and int(self.slots["stream"][row]) == stream
-            and stream > LAST_DEFAULT_STREAM
-        )
+        slot = self.operations[row].slot
+        return slot.kind == OperationKind.STREAM_SYNCHRONIZE and slot.stream == stream and stream > LAST_DEFAULT_STREAM
 
-    def _put_record(self, before: dict[int, list[Slots]], work: int, stream: int, event: int) -> bool:
+    def _put_record(self, before: dict[int, list[PackedOperation]], work: int, stream: int, event: int) -> bool:
         """Put a new event's record right behind the work."""
-        later = np.flatnonzero(self.starts[work + 1 :])
-        if not len(later):
+        if work + 1 == len(self.operations):
             return False
-        following = int(self.slots["sequence"][work + 1 + int(later[0])])
-        parts = np.repeat(self.slots[work : work + 1], 2)
-        for name in ("address", "size", "object", "detail", "flags", "more", "status"):
-            parts[name] = 0
-        parts["kind"] = [OperationKind.EVENT_CREATE, OperationKind.EVENT_RECORD]
-        parts["object"], parts["stream"], parts["site"] = event, [0, stream], PROBE_SITE
-        before.setdefault(following, []).append(parts)
+        following = self.operations[work + 1].slot.sequence
+        slot, whole = self.operations[work]
+        bare = dict.fromkeys(("address", "size", "detail", "flags", "more", "status", "sequence"), 0)
+        new = PackedOperation(slot, whole[: SLOT_STRUCT.size]).with_fields(**bare, object=event, site=PROBE_SITE)
+        before.setdefault(following, []).extend(
+            [
+                new.with_fields(kind=OperationKind.EVENT_CREATE, stream=0),
+                new.with_fields(kind=OperationKind.EVENT_RECORD, stream=stream),
+            ]
+        )
         return True
 
     def _needless(
-        self, instances: Sequence[_Instance], narrow: dict[int, list[Slots]], numbers: dict[int, int], exact: bool
+        self,
+        instances: Sequence[_Instance],
+        narrow: Mapping[int, Sequence[PackedOperation]],
+        numbers: Mapping[int, int],
+        exact: bool,
     ) -> list[int] | None:
         """Ask which streams' work the wide wait covers beyond the narrow one: return the rows of their latest work."""
-        slots = self.slots
-        works = self.starts & np.isin(slots["kind"], WORK) & (slots["status"] == 0) & (slots["stream"] != 0)
         for each in instances:
             if not each.needed:
                 continue
-            narrower = {int(stream) for stream in slots["stream"][list(each.needed)]}
+            narrower = {self._stream(work) for work in each.needed}
             latest: dict[int, int] = {}
-            for row in np.flatnonzero(works[: each.row]).tolist():
-                latest[int(slots["stream"][row])] = row
+            for row in range(each.row):
+                slot = self.operations[row].slot
+                if slot.kind in WORK and not slot.status and slot.stream:
+                    latest[slot.stream] = row
             others = [
                 row for other, row in latest.items() if other not in narrower or (not exact and row > each.needed[0])
             ]
             if not others:
                 continue
-            probes = np.repeat(slots[each.row : each.row + 1], len(others))
-            probes["kind"], probes["object"], probes["sequence"] = OperationKind.STREAM_SYNCHRONIZE, 0, 0
-            probes["stream"] = slots["stream"][others]
-            probes["site"] = PROBE_SITE + 1 + np.arange(len(others))
-            asked = {number: list(parts) for number, parts in narrow.items()}
-            asked.setdefault(numbers[each.row], []).append(probes)
+            probe = self.operations[each.row].with_fields(kind=OperationKind.STREAM_SYNCHRONIZE, object=0, sequence=0)
+            probes = [
+                probe.with_fields(stream=self._stream(row), site=PROBE_SITE + 1 + number)
+                for number, row in enumerate(others)
+            ]
+            asked = {**narrow, numbers[each.row]: [*narrow.get(numbers[each.row], ()), *probes]}
             # Only what the wide wait waits for counts: put behind it, such a wait brings nothing.
             behind = self._behind(each.row, probes)
-            pending = {site for site, _ in needed_waits(self.trace.threads, inserted([slots], _joined(asked)))}
-            uncovered = {site for site, _ in behind}
+            pending = self._needed_sites(asked)
             found = [
                 row
                 for number, row in enumerate(others)
-                if PROBE_SITE + 1 + number in pending and PROBE_SITE + 1 + number not in uncovered
+                if PROBE_SITE + 1 + number in pending and PROBE_SITE + 1 + number not in behind
             ]
             if found:
                 return found[:MOST_NEEDLESS]
         return None
 
-    def _behind(self, row: int, probes: Slots) -> frozenset[tuple[int, int]]:
-        later = np.flatnonzero(self.starts[row + 1 :])
-        if not len(later):
-            return frozenset()
-        following = int(self.slots["sequence"][row + 1 + int(later[0])])
-        return needed_waits(self.trace.threads, inserted([self.slots], {following: probes}))
+    def _behind(self, row: int, probes: Sequence[PackedOperation]) -> set[int]:
+        """Return the sites of waits that bring something right behind a row."""
+        if row + 1 == len(self.operations):
+            return set()
+        return self._needed_sites({self.operations[row + 1].slot.sequence: probes})
+
+    def _needed_sites(self, before: Mapping[int, Sequence[PackedOperation]]) -> set[int]:
+        """Return the sites of the waits that bring something where operations are put in."""
+        together = inserted(self.operations, before)
+        return {site for site, _ in needed_waits(self.trace.threads, packed(together))}
 
     def _fact(self, rows: Sequence[int], needed: Sequence[int], needless: Sequence[int], exact: bool) -> Fact:
-        related = [(RelatedRole.USE, operation_of(self.trace, self.named, row)) for row in needed]
-        related += [(RelatedRole.OTHER, operation_of(self.trace, self.named, row)) for row in needless]
+        related = [(RelatedRole.USE, operation_among(self.trace, self.named, row)) for row in needed]
+        related += [(RelatedRole.OTHER, operation_among(self.trace, self.named, row)) for row in needless]
         return Fact(
             code=RuleCode.WAIT_TOO_WIDE,
             variant=FactVariant.TOO_WIDE,
-            operation=operation_of(self.trace, self.named, rows[0]),
+            operation=operation_among(self.trace, self.named, rows[0]),
             related=tuple(related),
             count=len(rows),
             extra={"exact": int(exact)},
         )
-
-
-def _joined(parts: dict[int, list[Slots]]) -> dict[int, Slots]:
-    return {number: joined(each) for number, each in parts.items()}

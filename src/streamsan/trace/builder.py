@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from streamsan.trace.launch_shapes import SHAPE_SHIFT, UNKNOWN_SHAPE, LaunchShape
+from streamsan.trace.packed_slots import KIND_AT, SITE_AT, SLOT_STRUCT, PackedSlots
 from streamsan.trace.references import Reference, continuations
 from streamsan.trace.site import UNKNOWN_SITE, Site
 from streamsan.trace.slot_fields import MOST_CONTINUATIONS, REFERENCE_KINDS, encode_duration
@@ -17,15 +18,9 @@ from streamsan.trace.trace import Thread, Trace
 from streamsan.vocabulary import OperationKind
 
 if TYPE_CHECKING:
-    from streamsan.trace.store import Slots, SlotStore
-
-SLOT_STRUCT = struct.Struct("<QQQQQQIHHhBBBBH")
-"""`layout.SLOT` for packing one at a time."""
+    from streamsan.trace.store import Slots
 
 SITE_STRUCT = struct.Struct("<I")
-SITE_AT, KIND_AT = 48, 58
-"""where these fields lie in a slot"""
-
 MOST_APIS = MOST_THREADS = 1 << 16
 """`api` and `thread` are two bytes."""
 
@@ -183,6 +178,9 @@ class TraceBuilder:
         """Return the threads, API names, sites and slots added since `lengths` was read (for a file that grows)."""
         threads, apis, sites, slots = lengths
         names = list(islice(self._apis, apis, None))
+        # Imported late: it needs NumPy.
+        from streamsan.trace.store import slots_of
+
         added = slots_of(bytes(memoryview(self._buffer)[slots * SLOT_STRUCT.size :]))
         return self._threads[threads:], names, self._site_list[sites:], added
 
@@ -190,7 +188,7 @@ class TraceBuilder:
         """Return the trace so far. The builder may go on; the trace does not change."""
         return Trace(
             self.path,
-            _stored(bytes(self._buffer)),
+            PackedSlots(bytes(self._buffer)),
             threads=self._threads,
             apis=list(self._apis),
             sites=tuple(self._site_list),
@@ -199,36 +197,6 @@ class TraceBuilder:
             metadata=self.metadata,
             launch_shapes=tuple(self._shapes),
         )
-
-
-class _NoSlots:
-    """The slots of a trace without operations: for these, which many sources have, NumPy need not be loaded."""
-
-    def chunks(self, size: int, first: int) -> Iterator[Slots]:
-        """Yield nothing."""
-        return iter(())
-
-    def count(self) -> int:
-        """Return 0."""
-        return 0
-
-
-def _stored(packed: bytes) -> SlotStore:
-    if not packed:
-        return _NoSlots()
-    from streamsan.trace.store import MemorySlots
-
-    return MemorySlots(slots_of(packed))
-
-
-def slots_of(packed: bytes) -> Slots:
-    """Return packed slots as an array."""
-    import numpy as np
-
-    from streamsan.trace.layout import SLOT
-
-    assert SLOT_STRUCT.size == SLOT.itemsize
-    return np.frombuffer(packed, SLOT)
 
 
 def _shares(references: Sequence[Reference], in_slot: int) -> Iterator[Sequence[Reference]]:

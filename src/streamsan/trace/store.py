@@ -33,6 +33,16 @@ class SlotStore(Protocol):
         """Return the number of operations (slots that are not continuations)."""
 
 
+def slots_of(packed: bytes) -> Slots:
+    """Return packed slots as an array."""
+    return np.frombuffer(packed, SLOT)
+
+
+def packed_of(slots: Slots) -> NDArray[np.uint8]:
+    """Return slots as bytes."""
+    return np.ascontiguousarray(slots).view(np.uint8)
+
+
 def owners(slots: Slots) -> NDArray[np.bool_]:
     """Return which slots are operations, not continuations."""
     result: NDArray[np.bool_] = slots["kind"] < FIRST_CONTINUATION_KIND

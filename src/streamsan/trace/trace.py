@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from streamsan.trace.launch_shapes import UNKNOWN_SHAPE, LaunchShape
 from streamsan.trace.modules import UNKNOWN_MODULE, Module
+from streamsan.trace.packed_slots import PackedSlots
 from streamsan.trace.ranks import ranks_by_process
 from streamsan.trace.site import UNKNOWN_SITE, Site
 from streamsan.trace.slot_fields import CHUNK
@@ -18,6 +19,7 @@ from streamsan.trace.symbols import NO_SYMBOLS, Address, Frame
 
 if TYPE_CHECKING:
     from streamsan.trace.current_devices import CurrentDevices
+    from streamsan.trace.packed_slots import Packed
     from streamsan.trace.stacks import FrameSource, Stacks
     from streamsan.trace.store import Slots, SlotStore
 
@@ -200,3 +202,14 @@ class Trace:
         sequence may be left out where that saves reading. Raises TraceError when a slot of a file is damaged.
         """
         return self.slots.chunks(size, first)
+
+    def packed(self) -> Iterator[Packed]:
+        """Yield the bytes of all slots in global sequence order, in whole operations. Raises TraceError as `chunks`."""
+        if isinstance(self.slots, PackedSlots):
+            yield self.slots.packed
+            return
+        # Imported late: it needs NumPy, which nothing else of a trace of source does.
+        from streamsan.trace.store import packed_of
+
+        for chunk in self.chunks():
+            yield packed_of(chunk)

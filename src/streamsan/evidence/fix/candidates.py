@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from streamsan.evidence.fix.change_steps import FreeBehindUses, FreeOnStream, KernelWaits, NarrowerWait, WaitsRemoved
-from streamsan.evidence.fix.edited_trace import EditableTrace
+from streamsan.evidence.fix.edited_trace import EditableTrace, operation_at
 from streamsan.evidence.fix.event_steps import EventCallBehind, WaitForRecorded, with_known_events
 from streamsan.evidence.fix.host_order import threads_decide
 from streamsan.evidence.fix.order_steps import (
@@ -28,7 +28,6 @@ from streamsan.evidence.fix.order_steps import (
 from streamsan.evidence.fix.pool_steps import StreamTold
 from streamsan.evidence.fix.steps import USES, Step, touches
 from streamsan.evidence.fix.wait_lists import can_block
-from streamsan.order.consumers import operation_of
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.rules.catalogue import rule_of
@@ -112,7 +111,7 @@ def _before_end(trace: EditableTrace, pending: Operation | None, end: Operation)
         # A wait has its place before the end of main: behind it, handlers run.
         ends = np.flatnonzero(trace.starts & (trace.slots["kind"] == OperationKind.MAIN_END))
         if len(ends):
-            end = operation_of(trace.trace, trace.slots, int(ends[-1]))
+            end = operation_at(trace, int(ends[-1]))
     if pending is not None and pending.stream:
         yield HostWaitsForStream(pending, end)
     yield HostWaitsForAll(end)
@@ -134,7 +133,7 @@ def _free_later(case: Case, trace: EditableTrace, free: Operation) -> Iterator[S
             )
             later = waits[waits > row] if row is not None else waits[:0]
             if len(later) and row is not None and int(trace.slots["stream"][row]):
-                yield FreeBehindUses(free, operation_of(trace.trace, trace.slots, int(later[0])), extent)
+                yield FreeBehindUses(free, operation_at(trace, int(later[0])), extent)
         yield FreeBehindUses(free, last, extent)
 
 
@@ -162,7 +161,7 @@ def _last_uses(case: Case, trace: EditableTrace, free: Operation) -> Iterator[Op
     else:
         rows = []
     if rows:
-        yield operation_of(trace.trace, slots, rows[-1])
+        yield operation_at(trace, rows[-1])
     yield reported
 
 
@@ -176,5 +175,5 @@ def _allocation_node(case: Case, trace: EditableTrace) -> Operation | None:
     nodes &= slots["stream"] == slots["stream"][row]
     for node in np.flatnonzero(nodes).tolist()[::-1]:
         if touches(slots, node, case.allocation.address, case.allocation.size):
-            return operation_of(trace.trace, slots, node)
+            return operation_at(trace, node)
     return None

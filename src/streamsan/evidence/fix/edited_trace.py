@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from streamsan.order.analysed_trace import AnalysedTrace
-from streamsan.order.consumers import HOST_WAITS, LAST_DEFAULT_STREAM
+from streamsan.order.consumers import HOST_WAITS, LAST_DEFAULT_STREAM, operation_of
 from streamsan.order.facts import Operation
 from streamsan.order.places import PlaceKey, place_of
 from streamsan.order.rearrangement import operation_starts, rearranged
 from streamsan.rules.case import Names
 from streamsan.trace.current_devices import CurrentDevices
 from streamsan.trace.layout import SLOT
+from streamsan.trace.packed_slots import Slot
 from streamsan.trace.site import Site
 from streamsan.trace.source_lines import SourceLines
-from streamsan.trace.store import Slots, distinct, joined
+from streamsan.trace.store import Slots, distinct, joined, packed_of
 from streamsan.trace.trace import Thread
 from streamsan.vocabulary import OperationKind, SlotFlag
+
+if TYPE_CHECKING:
+    from streamsan.trace.packed_slots import Packed
 
 FIRST_INSERTED_SITE = 1 << 31
 """Sites of operations that are put in; no trace has so many of its own."""
@@ -97,6 +101,15 @@ class EditableTrace:
         if not len(made) or int(before["flags"][made[-1]]) & SlotFlag.ASSUMED:
             return 0
         return self.context(int(made[-1]))
+
+
+def operation_at(trace: EditableTrace, row: int) -> Operation:
+    """Return the operation that begins at a row as one of a fact."""
+    slots = trace.slots
+    before, stream = slots[:row], slots["stream"][row]
+    made = np.flatnonzero((before["kind"] == OperationKind.STREAM_CREATE) & (before["object"] == stream))
+    creation = Slot._make(before[int(made[-1])].item()) if stream and len(made) else None
+    return operation_of(trace.trace, Slot._make(slots[row].item()), creation)
 
 
 def is_longer(trace: Analysed, slots: int) -> bool:
@@ -286,3 +299,7 @@ class EditedTrace:
     def chunks(self) -> Iterator[Slots]:
         """Yield all slots at once."""
         yield self.slots
+
+    def packed(self) -> Iterator[Packed]:
+        """Yield them as bytes."""
+        yield packed_of(self.slots)

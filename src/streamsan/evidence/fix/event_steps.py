@@ -8,11 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
-from streamsan.evidence.fix.edited_trace import EditableTrace, Edits
+from streamsan.evidence.fix.edited_trace import EditableTrace, Edits, operation_at
 from streamsan.evidence.fix.named_lines import before, behind, line_beside
 from streamsan.evidence.fix.steps import Calls, Step, pairs
 from streamsan.evidence.fix.wait_lists import command_of, has_wait_lists, in_wait_list
-from streamsan.order.consumers import operation_of
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
 from streamsan.rules.torch_words import has_event, is_written_with_torch, waiting_stream
@@ -103,17 +102,17 @@ def with_known_events(case: Case, trace: EditableTrace, earlier: Operation, late
     for row in between:
         if int(slots["site"][row]) not in seen and len(seen) < MOST_RECORDS:
             seen.add(int(slots["site"][row]))
-            yield WaitForRecorded(earlier, later, _operation(trace, row), on_device)
+            yield WaitForRecorded(earlier, later, operation_at(trace, row), on_device)
     waits = _waits(trace, later, on_device, last)
     for wait in waits:
         # The wait asks for the latest record before it: it stands before the work, or there is none yet.
         same = [row for row in rows if slots["object"][row] == slots["object"][wait]]
         early = [row for row in same if row < first]
         if early and first < wait and not any(first < row < wait for row in same):
-            yield EventCallBehind(_operation(trace, early[-1]), earlier)
+            yield EventCallBehind(operation_at(trace, early[-1]), earlier)
         late = [row for row in same if first < row < last and row > wait]
         if late and not any(first < row < wait for row in same):
-            yield EventCallBehind(_operation(trace, wait), _operation(trace, late[0]))
+            yield EventCallBehind(operation_at(trace, wait), operation_at(trace, late[0]))
 
 
 def _waits(trace: EditableTrace, later: Operation, on_device: bool, last: int) -> list[int]:
@@ -125,7 +124,3 @@ def _waits(trace: EditableTrace, later: Operation, on_device: bool, last: int) -
     else:
         waits &= (slots["kind"] == OperationKind.EVENT_SYNCHRONIZE) & (slots["thread"] == later.thread)
     return np.flatnonzero(waits[:last]).tolist()[::-1][:4]
-
-
-def _operation(trace: EditableTrace, row: int) -> Operation:
-    return operation_of(trace.trace, trace.slots, row)

@@ -96,7 +96,7 @@ class Verification:
 
     def requirements(self, trace: Analysed) -> frozenset[Requirement]:
         """Return the required orders of a trace that no promise gives."""
-        return engine.unmet_requirements(trace.threads, trace.chunks())
+        return engine.unmet_requirements(trace.threads, trace.packed())
 
 
 def _identity(fact: Fact, operations: Sequence[Operation]) -> tuple[object, ...]:
