@@ -18,7 +18,7 @@ assert main(["check", "a.cu"]) == 0
 print(sorted(sys.modules), file=sys.stderr)
 """
 UNNEEDED = {
-    "numpy.ma",
+    "numpy",
     "rich",
     "streamsan.analysis.traces",
     "streamsan.checking.compile_commands",
@@ -34,7 +34,7 @@ UNNEEDED = {
     "traceback",
 }
 """modules that no check of a right source needs"""
-TO_JUDGE = {"numpy", "streamsan.analysis.worlds", "streamsan.order.engine", "streamsan.rules", "streamsan.trace.store"}
+TO_JUDGE = {"streamsan.analysis.worlds", "streamsan.order.engine", "streamsan.rules"}
 """modules that only a source with operations needs"""
 TO_READ = {"streamsan.cuda_source", "streamsan.kernels", "streamsan.model", "streamsan.platforms", "tree_sitter"}
 """modules that only a source needs whose result is not remembered"""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +12,14 @@ from msgspec import Struct
 from streamsan.analysis.checked import UnreadableError, reason_of
 from streamsan.analysis.source_options import Configurations, plain
 from streamsan.analysis.suffixes import HEADER_SUFFIXES, SOURCE_SUFFIXES, TRACE_SUFFIX
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.report import Problem
 
 if TYPE_CHECKING:
     from streamsan.analysis.device_words import DeviceWords
     from streamsan.checking.ignored import Ignored
 
-_BUILD_FOLDER = re.compile(r"(build|cmake-build.*|CMakeFiles|dist|node_modules|__pycache__|_deps)\Z")
+_BUILD_FOLDER = late_pattern(r"(build|cmake-build.*|CMakeFiles|dist|node_modules|__pycache__|_deps)\Z")
 
 
 PLAIN_SUFFIXES = SOURCE_SUFFIXES - {".cu", ".cuh"}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from streamsan.checking.option_error import OptionError
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.report.printable import printable
 
 Macros = tuple[tuple[str, str | None], ...]
 """names, with parameters if they have some, and texts, None where a macro is taken away; the last word counts"""
-_NAME = re.compile(r"[^\W\d]\w*(?:\([\w\s,.]*\))?")
+_NAME = late_pattern(r"[^\W\d]\w*(?:\([\w\s,.]*\))?")
 
 
 def defined(word: str) -> tuple[str, str]:

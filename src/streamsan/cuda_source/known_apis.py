@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
 
 from streamsan.effects import Api, Effect
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.platforms import CUDA, OPENCL
 
 CONSTANTS: Mapping[str, int] = ChainMap({}, dict(CUDA.constants), dict(OPENCL.constants))
@@ -18,8 +18,8 @@ WORK = frozenset(
 )
 """what calls do that issue work"""
 _PLATFORMS = (CUDA, OPENCL)
-_OPENCL_WORD = re.compile(r"\bcl_[a-z]|\bcl[A-Z]\w+\s*\(|\bcl::[A-Z]|<(?:CL|OpenCL)/")
-_CUDA_WORD = re.compile(r"\bcuda[A-Z_]|\bcu[A-Z]\w+\s*\(|<<<|\b__global__\b")
+_OPENCL_WORD = late_pattern(r"\bcl_[a-z]|\bcl[A-Z]\w+\s*\(|\bcl::[A-Z]|<(?:CL|OpenCL)/")
+_CUDA_WORD = late_pattern(r"\bcuda[A-Z_]|\bcu[A-Z]\w+\s*\(|<<<|\b__global__\b")
 
 
 def find(name: str) -> Api | None:

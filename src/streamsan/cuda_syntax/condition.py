@@ -9,8 +9,9 @@ from typing import Final
 from msgspec import Struct
 
 from streamsan.cuda_syntax import literals
+from streamsan.patterns.late_pattern import late_pattern
 
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"\s+|(?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)|(?P<name>[^\W\d]\w*)|(?P<text>[uUL]?'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
     r"|(?P<symbol><<|>>|<=|>=|==|!=|&&|\|\||::|\#\#|\.\.\.|[-+*/%<>!~&|^()?:,.#<>{}\[\];=@$\\`])|(?P<other>.)",
     re.S,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -13,6 +12,7 @@ from tree_sitter import Language, Node, Parser
 from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.source_code import Code
 from streamsan.cuda_syntax.tree import Problem, Span, Unit
+from streamsan.patterns.late_pattern import late_pattern
 
 MAX_DEPTH: Final = 150
 """levels of nested expressions, statements and types that are lowered; what is deeper becomes Unparsed.
@@ -24,7 +24,7 @@ MAX_NESTING: Final = 120
 
 LANGUAGE: Final = Language(tree_sitter_cuda.language())
 _PARSER: Final = Parser(LANGUAGE)
-_SPACES = re.compile(r"\s+")
+_SPACES = late_pattern(r"\s+")
 
 BUILTIN_TYPES: Final = frozenset(
     "void bool char short int long float double signed unsigned auto size_t ssize_t ptrdiff_t wchar_t FILE dim3 half "  # noqa: SIM905
@@ -33,7 +33,7 @@ BUILTIN_TYPES: Final = frozenset(
     "double4 uint uchar ushort ulong CUdeviceptr CUstream CUevent CUcontext CUdevice CUmodule CUfunction CUresult "
     "string vector cublasHandle_t".split()
 )
-_OPENCL_TYPE = re.compile(
+_OPENCL_TYPE = late_pattern(
     r"cl_(?:(?:u?(?:char|short|int|long)|half|float|double)(?:2|3|4|8|16)?|mem|context|command_queue|event|kernel|program"
     r"|sampler|platform_id|device_id|bool|bitfield|mem_flags|map_flags|svm_mem_flags|mem_migration_flags|device_type"
     r"|command_queue_properties|queue_properties|mem_properties|context_properties|command_buffer_khr|semaphore_khr"

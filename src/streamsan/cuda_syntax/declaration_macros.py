@@ -7,7 +7,6 @@ the file may be a fragment of a program.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
@@ -22,6 +21,7 @@ from streamsan.cuda_syntax.scanner import RAW_STRING, STRING
 from streamsan.cuda_syntax.source_code import Code
 from streamsan.cuda_syntax.text_repairs import arguments_at
 from streamsan.cuda_syntax.tree import Problem, Span
+from streamsan.patterns.late_pattern import late_pattern
 
 MOST_ROUNDS: Final = 24
 """how deep invocations may stand in what comes of others"""
@@ -30,10 +30,10 @@ MOST_TEXT: Final = 1 << 20
 MOST_INVOCATIONS: Final = 8_000
 """those of a file that come of others"""
 
-CUDA_WORD: Final = re.compile(r"\bcu(?:da)?[A-Z]\w*|<<<|__global__")
-_WORD: Final = re.compile(r"[^\W\d]\w*")
-_BRACKETS: Final = re.compile(rf"{RAW_STRING}|{STRING}|(?P<bracket>[()\[\]{{}}])")
-_MARKS: Final = re.compile(
+CUDA_WORD: Final = late_pattern(r"\bcu(?:da)?[A-Z]\w*|<<<|__global__")
+_WORD: Final = late_pattern(r"[^\W\d]\w*")
+_BRACKETS: Final = late_pattern(rf"{RAW_STRING}|{STRING}|(?P<bracket>[()\[\]{{}}])")
+_MARKS: Final = late_pattern(
     rf"{RAW_STRING}|{STRING}|(?P<mark>[()\[\]{{}};=])|(?P<label>\b(?:public|private|protected)\s*:(?!:))"
     r"|(?P<template>\btemplate\s*<)|(?P<word>[^\W\d]\w*)"
 )
@@ -42,8 +42,8 @@ _STATEMENTS: Final = frozenset("return if else for while do switch case goto del
 _ATTRIBUTES: Final = frozenset(
     "__align__ __builtin_align__ alignas __attribute__ __declspec __launch_bounds__ decltype noexcept".split()  # noqa: SIM905
 )
-_BEFORE_NAME: Final = re.compile(r"(?:([^\W\d]\w*)|[*&>)\]\"])\s*\Z")
-_LAST_WORD: Final = re.compile(r"[^\W\d]\w*\Z")
+_BEFORE_NAME: Final = late_pattern(r"(?:([^\W\d]\w*)|[*&>)\]\"])\s*\Z")
+_LAST_WORD: Final = late_pattern(r"[^\W\d]\w*\Z")
 _BEFORE_DECLARATION: Final = (*';{}>)]*&:"', "")
 _CLOSER: Final = {"(": ")", "[": "]", "{": "}"}
 
@@ -330,7 +330,7 @@ def _after_group(text: str, at: int) -> int:
     return len(text)
 
 
-_ANGLES: Final = re.compile(rf"{STRING}|[<>;{{]")
+_ANGLES: Final = late_pattern(rf"{STRING}|[<>;{{]")
 
 
 def _after_template(text: str, at: int) -> int:

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterator
 from typing import Final
 
 from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.scanner import STRING
 from streamsan.cuda_syntax.text_repairs import arguments_at
+from streamsan.patterns.late_pattern import late_pattern
 
 LONGEST: Final = 200_000
-_STATEMENT: Final = re.compile(
+_STATEMENT: Final = late_pattern(
     r"\s*(?:(?:do|if|else|for|while|switch|return|goto|delete|throw|case|break|continue|new|sizeof|co_\w+)\b|[({\"'\d<>=?!+\-|^.,%/])"
 )
-_TWO_WORDS: Final = re.compile(
+_TWO_WORDS: Final = late_pattern(
     r"\s*(?:::\s*)?[^\W\d]\w*(?:\s*::\s*[^\W\d]\w*)*(?:\s*<[^<>;]*(?:<[^<>]*>[^<>;]*)*>(?:\s*::\s*\w+)*)?[\s*&]+"
     r"(?:[^\W\d~]|[~(*&:]|\.\.\.)"
 )
-_HEAD: Final = re.compile(
+_HEAD: Final = late_pattern(
     r"\s*(?:template\s*<|__attribute__|__declspec|__launch_bounds__|__align__|alignas|static_assert|_Static_assert|asm\b"
     r"|decltype|extern\b|\[\[|~|__\w+__\b|(?:namespace|struct|class|union|enum)\b|using\b|typedef\b|_Pragma\b)"
 )
-_CALLED: Final = re.compile(r"\s*(?P<name>[^\W\d]\w*(?:\s*::\s*~?\w+)*)\s*(?=\()")
-_LABEL: Final = re.compile(r"\s*(?:public|private|protected)\s*:(?!:)")
-_SPACE: Final = re.compile(r"\s*")
-_NAME: Final = re.compile(r"\s*(?:##\s*)?[\w:]+(?:\s*##\s*\w+)*(?:\s*[*&])*\s*\Z")
-_SPLIT: Final = re.compile(rf"{STRING}|(?P<mark>[()\[\]{{}};])")
-_DEFINED: Final = re.compile(r"\s*(?:[{:]|const\b|noexcept\b|=\s*(?:delete|default|0)\b)")
+_CALLED: Final = late_pattern(r"\s*(?P<name>[^\W\d]\w*(?:\s*::\s*~?\w+)*)\s*(?=\()")
+_LABEL: Final = late_pattern(r"\s*(?:public|private|protected)\s*:(?!:)")
+_SPACE: Final = late_pattern(r"\s*")
+_NAME: Final = late_pattern(r"\s*(?:##\s*)?[\w:]+(?:\s*##\s*\w+)*(?:\s*[*&])*\s*\Z")
+_SPLIT: Final = late_pattern(rf"{STRING}|(?P<mark>[()\[\]{{}};])")
+_DEFINED: Final = late_pattern(r"\s*(?:[{:]|const\b|noexcept\b|=\s*(?:delete|default|0)\b)")
 
 
 def may_declare(macro: MacroText, macros: Container[str]) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct, field
 from tree_sitter import Node
 
@@ -11,9 +9,10 @@ from streamsan.cuda_syntax.context import MAX_DEPTH, Context
 from streamsan.cuda_syntax.lowering import expression
 from streamsan.cuda_syntax.text_repairs import EMPTY_BRACES
 from streamsan.cuda_syntax.tree import Expression, InitList, Name, Parameter, Type
+from streamsan.patterns.late_pattern import late_pattern
 
-_SPACES = re.compile(r"\s+")
-_WORDS = re.compile(r"\w[\w\s]*\w|\w")
+_SPACES = late_pattern(r"\s+")
+_WORDS = late_pattern(r"\w[\w\s]*\w|\w")
 
 NAME_NODES = frozenset(
     "identifier field_identifier type_identifier namespace_identifier statement_identifier primitive_type "  # noqa: SIM905

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from streamsan.cuda_syntax import tree
+from streamsan.patterns.late_pattern import late_pattern
 
 _DECLARATIONS = (tree.Function, tree.Class, tree.Enum, tree.Alias, tree.UsingNamespace, tree.Variable)
-_WORD = re.compile(r"[^\W\d]\w*")
-_API = re.compile(r"\bcu(?:da)?[A-Z]\w*\s*\(|<<<")
+_WORD = late_pattern(r"[^\W\d]\w*")
+_API = late_pattern(r"\bcu(?:da)?[A-Z]\w*\s*\(|<<<")
 
 
 def wrap(found: list[tree.Statement], file: str, text: str) -> tuple[list[tree.Statement], bool]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from msgspec import Struct
 
-_NAMES: Final = re.compile(r"\b[^\W\d]\w*")
-_NOT_A_CHOICE: Final = re.compile(
+from streamsan.patterns.late_pattern import late_pattern
+
+_NAMES: Final = late_pattern(r"\b[^\W\d]\w*")
+_NOT_A_CHOICE: Final = late_pattern(
     r"_|(?:defined|true|false|WIN(?:32|64|VER)|linux|unix|\w+_(?:H|HPP|HXX|CUH|INCLUDED|VERSION)_*|\w+_VER)$"
 )
 """names that say what compiler, system, language or version it is: nobody configures a program by them"""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from msgspec import Struct
 
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.cuda_syntax.files_seen import FilesSeen
+from streamsan.patterns.late_pattern import late_pattern
 
-_VENDOR = re.compile(
+_VENDOR = late_pattern(
     r"(?:cuda\w*|cublas\w*|cufft\w*|curand\w*|cusparse\w*|cusolver\w*|cudnn\w*|nccl\w*|nvToolsExt\w*|nvrtc|nvml"
     r"|device_launch_parameters|device_functions|driver_types|vector_types|vector_functions|host_defines|mma|sm_\d+\w*"
     r"|cooperative_groups|math_constants|texture_types|surface_types)\.h(?:pp)?"
@@ -18,11 +18,11 @@ _VENDOR = re.compile(
 )
 OPENCL_HEADER = str(Path(__file__).parent / "opencl_wrappers.hpp")
 """What stands for OpenCL's header of C++ wrappers: the same classes, as calls of the C interface."""
-_OPENCL_WRAPPERS = re.compile(r"(?:CL|OpenCL|CL/cl2)/(?:opencl|cl2?)\.hpp")
-_OPENCL = re.compile(r"(?:CL|OpenCL)/\w+\.h")
+_OPENCL_WRAPPERS = late_pattern(r"(?:CL|OpenCL|CL/cl2)/(?:opencl|cl2?)\.hpp")
+_OPENCL = late_pattern(r"(?:CL|OpenCL)/\w+\.h")
 _TOOLKIT = ("cuda_runtime_api.h", "driver_types.h")
 """headers that stand together in the folder of a toolkit, and in no other"""
-_STANDARD = re.compile(r"/usr/(?:local/)?include(?:/[\w.]+-linux-gnu\w*)?")
+_STANDARD = late_pattern(r"/usr/(?:local/)?include(?:/[\w.]+-linux-gnu\w*)?")
 """folders that a compiler searches by itself"""
 
 

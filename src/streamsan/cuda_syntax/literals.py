@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_NUMBER = re.compile(
+from streamsan.patterns.late_pattern import late_pattern
+
+_NUMBER = late_pattern(
     r"(?P<hexfloat>0[xX][\da-fA-F]*\.?[\da-fA-F]*[pP][+-]?\d+)"
     r"|(?P<hex>0[xX][\da-fA-F]+)"
     r"|(?P<binary>0[bB][01]+)"
     r"|(?P<float>\d*\.\d+(?:[eE][+-]?\d+)?|\d+\.(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)"
     r"|(?P<integer>\d+)"
 )
-_SUFFIX = re.compile(r"(?:[uU]|[lL]{1,2}|[zZ]|[fF](?:16|32|64|128)?|[bB][fF]16|i|j)*")
-_ESCAPE = re.compile(r"\\(?:x([\da-fA-F]+)|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{1,3})|([\s\S]))")
+_SUFFIX = late_pattern(r"(?:[uU]|[lL]{1,2}|[zZ]|[fF](?:16|32|64|128)?|[bB][fF]16|i|j)*")
+_ESCAPE = late_pattern(r"\\(?:x([\da-fA-F]+)|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-7]{1,3})|([\s\S]))")
 _SIMPLE: Final = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\n": ""}
 _MAX_DIGITS: Final = 400
 """longer numbers are no numbers anybody means, and int() takes quadratic time on them"""

@@ -14,9 +14,10 @@ from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.repairs import contents
 from streamsan.cuda_syntax.source_code import Code
 from streamsan.cuda_syntax.text_repairs import types_of
+from streamsan.patterns.late_pattern import late_pattern
 
-_STRINGIZE = re.compile(r"(?<!#)#\s*([^\W\d]\w*)")
-_PASTE = re.compile(r"(\w*)\s*##\s*(\w*)")
+_STRINGIZE = late_pattern(r"(?<!#)#\s*([^\W\d]\w*)")
+_PASTE = late_pattern(r"(\w*)\s*##\s*(\w*)")
 _MAX_BODY: Final = 100_000
 
 

@@ -9,15 +9,16 @@ from typing import Final
 from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.scanner import STRING
 from streamsan.cuda_syntax.text_repairs import arguments_at
+from streamsan.patterns.late_pattern import late_pattern
 
 MOST_TEXT: Final = 1 << 20
 MOST_DEPTH: Final = 24
 _NUMBER: Final = r"\.?\d(?:[eEpP][+-]|[\w.'])*"
-_TOKEN: Final = re.compile(
+_TOKEN: Final = late_pattern(
     rf"(?P<string>{STRING})|(?P<paste>\#\#|%:%:)|(?P<stringize>\#|%:)|{_NUMBER}|(?P<word>[^\W\d]\w*)"
 )
-_PASTE_FOLLOWS: Final = re.compile(r"\s*(?:##|%:%:)")
-_WORD_FOLLOWS: Final = re.compile(r"\s*([^\W\d]\w*)")
+_PASTE_FOLLOWS: Final = late_pattern(r"\s*(?:##|%:%:)")
+_WORD_FOLLOWS: Final = late_pattern(r"\s*([^\W\d]\w*)")
 _OPTIONAL: Final = "__VA_OPT__"
 
 Definitions = Callable[[str], MacroText | None]

@@ -16,6 +16,7 @@ from streamsan.cuda_syntax.inactive_text import Conditional, InactiveText, opene
 from streamsan.cuda_syntax.includes import IncludeSearch
 from streamsan.cuda_syntax.source_code import SourceFile, read_source
 from streamsan.cuda_syntax.tree import Problem, Span
+from streamsan.patterns.late_pattern import late_pattern
 
 PREDEFINED: Final[Mapping[str, str]] = {
     "__CUDACC__": "1",
@@ -45,7 +46,7 @@ _STRING = r'"(?:[^"\\\n]|\\[\s\S])*+"?'
 _CHARACTER = r"(?<![0-9a-fA-F])'(?:[^'\\\n]|\\[\s\S])*+'?"
 _BLOCK_COMMENT = r"/\*[\s\S]*?(?:\*/|\Z)"
 _LINE_COMMENT = r"//(?:\\[ \t]*\n|[^\n])*+"
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     rf"(?P<directive>^[ \t]*(?:\#|%:)(?:{_BLOCK_COMMENT}|{_LINE_COMMENT}|{_STRING}|\\[ \t]*\n|[^\n])*+)"
     rf"|(?P<comment>{_LINE_COMMENT}|{_BLOCK_COMMENT})"
     r'|\b(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s"]{0,16})\([\s\S]*?(?:\)(?P=delimiter)"|\Z)'
@@ -54,11 +55,11 @@ _TOKEN = re.compile(
     r"|(?P<pragma>\b_Pragma\s*\(\s*" + _STRING + r"\s*\))",
     re.M,
 )
-_IN_DIRECTIVE = re.compile(rf"(?P<keep>{_STRING}|{_CHARACTER})|{_BLOCK_COMMENT}|{_LINE_COMMENT}|\\[ \t]*(?=\n)")
-_KEYWORD = re.compile(r"\s*(?:\#|%:)\s*(\w*)")
-_DEFINE = re.compile(r"\s*([^\W\d]\w*)(\()?")
-_INCLUDE = re.compile(r'\s*(?:"([^"\n]*)"|<([^>\n]*)>)')
-_ELISION = re.compile(r"(?://+|/\*+)[\s!<]*[\[(<{]?\s*(?:\.\.\.|\u2026)")
+_IN_DIRECTIVE = late_pattern(rf"(?P<keep>{_STRING}|{_CHARACTER})|{_BLOCK_COMMENT}|{_LINE_COMMENT}|\\[ \t]*(?=\n)")
+_KEYWORD = late_pattern(r"\s*(?:\#|%:)\s*(\w*)")
+_DEFINE = late_pattern(r"\s*([^\W\d]\w*)(\()?")
+_INCLUDE = late_pattern(r'\s*(?:"([^"\n]*)"|<([^>\n]*)>)')
+_ELISION = late_pattern(r"(?://+|/\*+)[\s!<]*[\[(<{]?\s*(?:\.\.\.|\u2026)")
 
 
 def blank(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Final, Literal
@@ -15,19 +14,20 @@ from streamsan.cuda_syntax.context import MAX_DEPTH, Context, Hollow, parse
 from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.scanner import Item, items, opens_block
 from streamsan.cuda_syntax.source_code import Code
+from streamsan.patterns.late_pattern import late_pattern
 
 Level = Literal["file", "class", "block"]
 
 _BEFORE: Final[dict[Level, str]] = {"file": "", "class": "struct x {", "block": "void x() {"}
 _AFTER: Final[dict[Level, str]] = {"file": "\n", "class": "\n};", "block": "\n}"}
 _MAX_DEPTH: Final = 40
-_LAST_TOKEN = re.compile(r"([^\W\d]\w*|[^\s\w])\s*$")
-_WITHOUT_MEANING = re.compile(
+_LAST_TOKEN = late_pattern(r"([^\W\d]\w*|[^\s\w])\s*$")
+_WITHOUT_MEANING = late_pattern(
     r"\s*(?:_*[A-Z][A-Z0-9_]{2,}\s*(?:\([^(){};]*\)\s*)?;?|(?:extern\s+)?template\b(?!\s*<)[^{}]*;)\s*"
 )
 """a bare word in capitals (a macro from a header nobody has), an explicit instantiation"""
-_CALLED = re.compile(r"(?P<name>[^\W\d]\w*(?:::\w+)*)(?=\s*\()")
-_FUNCTION_NAME = re.compile(r"([^\W\d][\w:]*|~\w+)\s*\((?:[^()]|\([^()]*\))*\)[^(){}]*$")
+_CALLED = late_pattern(r"(?P<name>[^\W\d]\w*(?:::\w+)*)(?=\s*\()")
+_FUNCTION_NAME = late_pattern(r"([^\W\d][\w:]*|~\w+)\s*\((?:[^()]|\([^()]*\))*\)[^(){}]*$")
 _BODY_FOLLOWS: Final = frozenset((")", "else", "do", "try", "const", "noexcept", "override", "final", "mutable"))
 
 

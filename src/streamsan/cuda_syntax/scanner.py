@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct, field
 
+from streamsan.patterns.late_pattern import late_pattern
+
 STRING: Final = r'"(?:[^"\\\n]|\\[\s\S])*+"?|(?<![0-9a-fA-F])\'(?:[^\'\\\n]|\\[\s\S])*+\'?'
 RAW_STRING: Final = r'\b(?:u8|[uUL])?R"(?P<delimiter>[^()\\\s"]{0,16})\([\s\S]*?(?:\)(?P=delimiter)"|\Z)'
-_TOKEN: Final = re.compile(
+_TOKEN: Final = late_pattern(
     rf"{RAW_STRING}|{STRING}|(?P<bracket>[()\[\]{{}}])|(?P<end>;)|(?P<hole>\.\.\.)|(?P<word>[^\W\d]\w*)|[^\s]"
 )
-_BRACKETS: Final = re.compile(rf"{RAW_STRING}|{STRING}|(?P<bracket>[()\[\]{{}}])")
+_BRACKETS: Final = late_pattern(rf"{RAW_STRING}|{STRING}|(?P<bracket>[()\[\]{{}}])")
 _CLOSER: Final = {"(": ")", "[": "]", "{": "}"}
 _NO_BRACKETS: Final = str.maketrans({i: None for i in range(128) if chr(i) not in "()[]{}"})
 _ATTRIBUTES: Final = frozenset(("__align__", "__builtin_align__", "alignas", "__attribute__", "__declspec"))
 _CLASS_WORDS: Final = frozenset(("struct", "class", "union", "enum"))
 _GOES_ON: Final = frozenset((";", ",", ")", "."))
-_WORD: Final = re.compile(r"\s*([^\W\d]\w*)")
+_WORD: Final = late_pattern(r"\s*([^\W\d]\w*)")
 
 
 class Group(Struct, frozen=True):

@@ -15,8 +15,9 @@ from tree_sitter import Node
 from streamsan.cuda_syntax.file_content import content_of, decode
 from streamsan.cuda_syntax.files_seen import FilesSeen
 from streamsan.cuda_syntax.tree import Span
+from streamsan.patterns.late_pattern import late_pattern
 
-_NON_ASCII = re.compile(r"[^\x00-\x7f]")
+_NON_ASCII = late_pattern(r"[^\x00-\x7f]")
 
 
 class SourceFile:

@@ -9,25 +9,26 @@ from typing import Final
 from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.scanner import STRING, unclosed
 from streamsan.cuda_syntax.source_code import Code
+from streamsan.patterns.late_pattern import late_pattern
 
-_HOLE = re.compile(r"(?<=[(,<{=])(\s*)\.\.\.(?=\s*[),;>}])")
-_RETURN_HOLE = re.compile(r"(?<=return)(\s+)\.\.\.(?=\s*;)")
-_TYPE_ARGUMENT = re.compile(
+_HOLE = late_pattern(r"(?<=[(,<{=])(\s*)\.\.\.(?=\s*[),;>}])")
+_RETURN_HOLE = late_pattern(r"(?<=return)(\s+)\.\.\.(?=\s*;)")
+_TYPE_ARGUMENT = late_pattern(
     r"(?:(?<=[\w>]\()|(?<=,))(?P<lead>\s*)(?P<type>(?:(?:const|struct|volatile)\s+)*"
     r"(?:(?:unsigned|signed|void|bool|char|short|int|long|float|double)\b(?:\s+(?:long|int|double|char|short)\b)*"
     r"|[^\W\d][\w:]*(?=\s*\*))(?:\s*\*)*)(?=\s*[,)])"
 )
-_NEW_POINTERS = re.compile(
+_NEW_POINTERS = late_pattern(
     r"(?<=\bnew)(?P<lead>\s+)(?P<type>(?:(?:const|struct|unsigned|signed|long)\s+)*[^\W\d][\w:]*(?:\s*<[^<>;(){}]*>)?(?:\s*\*)+)(?=\s*[\[({;])"
 )
-_LAMBDA_SPACE = re.compile(r"(?<=\])(?P<words>(?:\s*(?:__device__|__host__))+)")
-_UNKNOWN_QUALIFIER = re.compile(
+_LAMBDA_SPACE = late_pattern(r"(?<=\])(?P<words>(?:\s*(?:__device__|__host__))+)")
+_UNKNOWN_QUALIFIER = late_pattern(
     r"(?<![\w.>:])(?P<name>_*[A-Z][A-Z0-9_]{2,})(?P<call>\s*\((?:[^()]|\([^()]*\))*\))?(?=\s+(?P<next>[A-Za-z_~\[]\w*))"
 )
 _KEYWORDS: Final = frozenset("else while and or not xor bitand bitor".split())  # noqa: SIM905
-_EMPTY_ARGUMENT = re.compile(r"(?<=[(,])(\s*),|(?<=,)(\s*)(?=\))")
-_WORD = re.compile(rf"{STRING}|(?P<word>[^\W\d]\w*)")
-_SPELLING = re.compile(
+_EMPTY_ARGUMENT = late_pattern(r"(?<=[(,])(\s*),|(?<=,)(\s*)(?=\))")
+_WORD = late_pattern(rf"{STRING}|(?P<word>[^\W\d]\w*)")
+_SPELLING = late_pattern(
     r"\b(?:__align__|__builtin_align__|_Alignas|alignas)\s*\([^()]*\)|(?<=\benum)\s*:\s*\w[\w:\s]*(?=\{)"
     r"|(?<=[=(,?:{])\s*\btypename\b|(?<=\breturn)\s+typename\b|(?<=\busing)\s+typename\b"
     r"|\b_[A-Z][a-z]\w*_\b(?:\s*\([^()]*\))?|(?<=\()\s*(?:WINAPI|CALLBACK|APIENTRY)\b"
@@ -36,31 +37,31 @@ _SPELLING = re.compile(
     r"|\b(?:override|final)\b(?=\s*[{;])|(?:(?<=\bconst)|(?<=\bvolatile))\s+__restrict\b"
     r"|\busing\s[\w:\s]+::\s*operator\s*\(\)\s*\.\.\.\s*;"
 )
-_NAMESPACE_ATTRIBUTE = re.compile(
+_NAMESPACE_ATTRIBUTE = late_pattern(
     r"(?<=\bnamespace)\s+__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)"
     r"|(?P<name>\bnamespace\s+[\w:]+)(?P<behind>\s+__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\))(?=\s*\{)"
 )
-_MEMBER_POINTER = re.compile(
+_MEMBER_POINTER = late_pattern(
     r"(?P<open>\()(?P<scope>\s*(?:[^\W\d]\w*(?:<[^<>(){};]*>)?\s*::\s*)+)(?P<star>\*)"
     r"|(?P<arrow>->)\*(?=\s*[^\W\d])|(?<=[\w)\]])(?<![\d.]\d)(?P<dot>\.)\*(?=[^\W\d])"
 )
-_POINTER_TO_FUNCTION = re.compile(
+_POINTER_TO_FUNCTION = late_pattern(
     r"(?P<head>\b(?:void|bool|char|short|int|long|unsigned|float|double)\s*\(\s*\*\s*[^\W\d]\w*\s*\)\s*\()(?=\s*\)\s*[=;{])"
 )
-_UNNAMED_DEFAULT = re.compile(r"(?<=[*&])[ \t](?==\s*[^=])")
-_DEFAULTED_OUTSIDE = re.compile(
+_UNNAMED_DEFAULT = late_pattern(r"(?<=[*&])[ \t](?==\s*[^=])")
+_DEFAULTED_OUTSIDE = late_pattern(
     r"\b(?P<name>[^\W\d]\w*)(?P<head>\s*::\s*~?\s*(?P=name)\s*\(\s*\)\s*)(?P<default>=\s*default)(?=\s*;)"
 )
-_LAUNCH_CONFIGURATION = re.compile(r'<<<(?P<inside>(?:[^;<"]|<(?!<<)|"(?:[^"\\\n]|\\.)*+")*?)>>>')
-_BRACED = re.compile(r"(?P<type>\bdim3\s*)?(?P<open>\{)|(?P<close>\})")
-_CONVENTION = re.compile(r"(?<=\()\s*(?:CUDART_CB|CUDA_CB|CL_CALLBACK|CL_API_CALL)\b(?=\s*\*)")
-_TYPE_OF = re.compile(
+_LAUNCH_CONFIGURATION = late_pattern(r'<<<(?P<inside>(?:[^;<"]|<(?!<<)|"(?:[^"\\\n]|\\.)*+")*?)>>>')
+_BRACED = late_pattern(r"(?P<type>\bdim3\s*)?(?P<open>\{)|(?P<close>\})")
+_CONVENTION = late_pattern(r"(?<=\()\s*(?:CUDART_CB|CUDA_CB|CL_CALLBACK|CL_API_CALL)\b(?=\s*\*)")
+_TYPE_OF = late_pattern(
     r"\b(?:(?:__typeof__|__typeof|typeof)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|__auto_type\b)(?=[\s*]+\w+\s*=)"
 )
-_EMPTY_DEFAULT = re.compile(r"(?P<lead>(?<![=<>!])=[ \t]*)(?P<braces>\{[ \t]*\})(?=\s*[,)])")
+_EMPTY_DEFAULT = late_pattern(r"(?P<lead>(?<![=<>!])=[ \t]*)(?P<braces>\{[ \t]*\})(?=\s*[,)])")
 EMPTY_BRACES: Final = "__"
 """stands for `{}` where the grammar has no place for it"""
-_SEPARATOR = re.compile(rf"{STRING}|(?P<symbol>[()\[\]{{}},])")
+_SEPARATOR = late_pattern(rf"{STRING}|(?P<symbol>[()\[\]{{}},])")
 
 
 def _stand_in(match: re.Match[str]) -> str:
@@ -309,14 +310,14 @@ def _replacement(macro: MacroText, arguments: list[tuple[int, int]], place: int)
     return parts
 
 
-_DECORATION = re.compile(
+_DECORATION = late_pattern(
     r"(?:__global__|__device__|__host__|__constant__|__managed__|__shared__|__forceinline__|__noinline__|__inline__"
     r"|__forceinline|inline|static|extern|const|constexpr|consteval|volatile|__restrict__|__restrict|restrict|noexcept"
     r"|virtual|explicit|override|final|thread_local|__cdecl|__stdcall|WINAPI|__grid_constant__|namespace"
     r"|(?:__attribute__|__declspec|__launch_bounds__|__align__|alignas|_Pragma|__pragma)\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
     r"|\[\[[^\[\]]*\]\]|\"C(?:\+\+)?\"|\s+)*+"
 )
-_NAMES_IN_BODY = re.compile(r"[^\W\d]\w*")
+_NAMES_IN_BODY = late_pattern(r"[^\W\d]\w*")
 
 
 def is_decoration(macro: MacroText, macros: Mapping[str, MacroText]) -> bool:
@@ -346,8 +347,8 @@ def mentions(text: str, words: set[str]) -> bool:
     return not words.isdisjoint(_NAMES_IN_BODY.findall(text))
 
 
-_CALL = re.compile(r"\s*(?P<name>[^\W\d][\w:]*)\s*\(")
-_GOES_ON = re.compile(r"\s*(?:[^\w\s;~]|else\b|and\b|or\b|const\b|noexcept\b|override\b)")
+_CALL = late_pattern(r"\s*(?P<name>[^\W\d][\w:]*)\s*\(")
+_GOES_ON = late_pattern(r"\s*(?:[^\w\s;~]|else\b|and\b|or\b|const\b|noexcept\b|override\b)")
 NO_MACROS: Final = frozenset(
     "if while for switch return sizeof decltype alignas alignof noexcept catch else do __attribute__ __declspec "  # noqa: SIM905
     "__launch_bounds__ static_assert requires explicit template typename operator void int float double auto".split()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -28,8 +27,9 @@ from streamsan.cuda_syntax.macro_history import MacrosInForce
 from streamsan.cuda_syntax.preprocess import PreprocessedFile, Preprocessor, blank
 from streamsan.cuda_syntax.source_code import Code, SourceFile
 from streamsan.cuda_syntax.tree import Class, Function, Problem, Span, Statement, Unit
+from streamsan.patterns.late_pattern import late_pattern
 
-_BODY: Final = re.compile(r"\)\s*(?:const\s*)?(?:noexcept\s*)?\{")
+_BODY: Final = late_pattern(r"\)\s*(?:const\s*)?(?:noexcept\s*)?\{")
 """what a function looks like to who knows no grammar"""
 
 lowering.EXPRESSIONS.update(primary_expressions.HANDLERS | operator_nodes.HANDLERS)

@@ -18,12 +18,13 @@ from streamsan.effects.api import Api
 from streamsan.effects.roles import Effect, Role
 from streamsan.effects.signature import Parameter, Signature
 from streamsan.effects.table import Effects
+from streamsan.patterns.late_pattern import late_pattern
 
 MOST_PARAMETERS = 16
 """As many as a row of the C++ table holds."""
 
-_RUNTIME_VERSION = re.compile(r"_v\d{4,5}$")
-_QUERY = re.compile(r"cu(da)?\w*Get(?!MemHandle|EventHandle)")
+_RUNTIME_VERSION = late_pattern(r"_v\d{4,5}$")
+_QUERY = late_pattern(r"cu(da)?\w*Get(?!MemHandle|EventHandle)")
 
 _NOTHING_TO_RECORD = frozenset(
     {

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cached_property
 
 from msgspec import Struct
 
 from streamsan.effects.roles import HANDLE_WORDS, OUT_ROLES, Role
+from streamsan.patterns.late_pattern import late_pattern
 
-_PARAMETER = re.compile(r"(?P<name>\w+)(?P<rest>\.\.\.)?: (?P<role>[a-z_ ]+?)(?: = (?P<default>.+))?$")
-_TAG = re.compile(r"\[(?P<tag>[^\]]*)\] ?")
+_PARAMETER = late_pattern(r"(?P<name>\w+)(?P<rest>\.\.\.)?: (?P<role>[a-z_ ]+?)(?: = (?P<default>.+))?$")
+_TAG = late_pattern(r"\[(?P<tag>[^\]]*)\] ?")
 
 
 class TableError(ValueError):

@@ -1,21 +1,40 @@
-"""Reads the rows of the effects table. A row is parsed when it is first asked for."""
+"""Reads the rows of the effects table. A section of a file, and a row, is parsed when it is first asked for."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from streamsan.effects.api import Api, Domain
 from streamsan.effects.roles import Effect
 from streamsan.effects.signature import TableError, parse_signature
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.vocabulary import FreeClass, MemoryKind
 
-_SPELLING = re.compile(r"(_v\d+)?(_pt(?:sz|ds))?$")
+_SPELLING = late_pattern(r"(_v\d+)?(_pt(?:sz|ds))?$")
+_SECTION = late_pattern(r"^(?=\[\[)", re.MULTILINE)
+_KEY = late_pattern(r"^(\w+) =", re.MULTILINE)
+"""what stands in lines of their own: a file of the table has no quoted keys, and longer texts are indented"""
 _SETTINGS = frozenset({"memory", "free", "wait", "direction", "statuses", "returns", "since", "until"})
 """keys of a section that hold for all its rows; every other key is an API"""
+
+
+class _Section:
+    """Rows with one effect. Few sources use many of them, and TOML takes long to parse."""
+
+    def __init__(self, family: str, text: str) -> None:
+        self.family = family
+        self._text = text
+
+    @cached_property
+    def content(self) -> tuple[str, Mapping[str, Any]]:
+        """The effect, and what stands below it."""
+        ((effect, (section,)),) = tomllib.loads(self._text).items()
+        return effect, section
 
 
 class Effects:
@@ -23,20 +42,20 @@ class Effects:
 
     def __init__(self, folder: Path, domain: Callable[[str], Domain]) -> None:
         self._domain = domain
-        self._rows: dict[str, tuple[str, str, Mapping[str, Any]]] = {}
+        self._rows: dict[str, _Section] = {}
         self._known: dict[str, Api] = {}
         for path in sorted(folder.glob("*.toml")):
             self._read(path)
 
     def _read(self, path: Path) -> None:
-        for effect, sections in tomllib.loads(path.read_text(encoding="utf-8")).items():
-            for section in sections:
-                for name in section:
-                    if name in _SETTINGS:
-                        continue
-                    if name in self._rows:
-                        raise TableError(f"{path.name}: {name} has a row in {self._rows[name][0]}.toml")
-                    self._rows[name] = (path.stem, effect, section)
+        for text in _SECTION.split(path.read_text(encoding="utf-8"))[1:]:
+            section = _Section(path.stem, text)
+            for name in _KEY.findall(text):
+                if name in _SETTINGS:
+                    continue
+                if name in self._rows:
+                    raise TableError(f"{path.name}: {name} has a row in {self._rows[name].family}.toml")
+                self._rows[name] = section
 
     def find(self, name: str) -> Api | None:
         """Return the API of a name as a program or a driver spells it (`cuMemAlloc_v2`, `cudaMemcpyAsync_ptsz`)."""
@@ -75,7 +94,8 @@ class Effects:
         return isinstance(name, str) and self.find(name) is not None
 
     def _parse(self, name: str) -> Api:
-        family, effect, section = self._rows[name]
+        family = self._rows[name].family
+        effect, section = self._rows[name].content
         row = section[name]
         where = f"{family}.toml: {name}"
         if not row and row != "":

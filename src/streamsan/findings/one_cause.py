@@ -7,12 +7,12 @@ one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from streamsan.findings.finding import Finding, Related, Severity
+from streamsan.patterns.late_pattern import late_pattern
 
 TOLD_ALONE = 2
 """findings with one cause that are told one by one; of more, the first is told for all"""
@@ -23,9 +23,9 @@ _NOT_UNDERSTOOD = "SS603"
 _OF_A_FUNCTION = ("SS107", "SS207", "SS401")
 _REASON = "not understood: "
 _NOT_FOUND = " was not found"
-_NAME = re.compile(r"`([^`]*)`")
-_NUMBER = re.compile(r"\d+")
-_SENTENCE = re.compile(
+_NAME = late_pattern(r"`([^`]*)`")
+_NUMBER = late_pattern(r"\d+")
+_SENTENCE = late_pattern(
     r"the (?:path|file|interpreter|time)|more paths|nested too|too much|not UTF-8|NUL bytes|code that"
 )
 """how reasons begin that are words of this tool; the others are text of the program"""

@@ -9,12 +9,13 @@ from fnmatch import fnmatchcase
 from streamsan.findings.finding import Finding
 from streamsan.findings.path_patterns import path_matches
 from streamsan.findings.suppressions import Rejected, Suppression
+from streamsan.patterns.late_pattern import late_pattern
 
 EXPECTED = "not a suppression: write `SS501 PATH[:LINE] [function=NAME] reason`"
 LARGEST = 4 << 20
 """bytes of a file of suppressions"""
 
-_ENTRY = re.compile(
+_ENTRY = late_pattern(
     r"(?P<codes>SS\w*(?:\s*,\s*SS\w*)*)\s+"
     r'(?:"(?P<quoted>[^"]+)"|(?P<path>[^\s"]+?))(?::(?P<line>[0-9]{1,9}))?'
     r"(?:\s+function=(?P<function>\S+))?"

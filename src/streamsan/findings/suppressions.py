@@ -14,9 +14,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from streamsan.findings.finding import Finding
+from streamsan.patterns.late_pattern import late_pattern
 
-_MARK = re.compile(r"streamsan:\s*ignore\b[ \t]*(\[[^\]\n]*\]?)?[ \t]*([^\n]*)")
-_CODE = re.compile(r"SS\d{3}\Z")
+_MARK = late_pattern(r"streamsan:\s*ignore\b[ \t]*(\[[^\]\n]*\]?)?[ \t]*([^\n]*)")
+_CODE = late_pattern(r"SS\d{3}\Z")
 PYTHON_SUFFIXES = (".py", ".pyw")
 
 
@@ -204,7 +205,7 @@ def python_comments(text: str) -> Iterator[Comment]:
         return
 
 
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"""
     //(?:[^\n\\]|\\(?:\r?\n|.)|\\\Z)*                              # line comment; a backslash continues it
   | /\*.*?(?:\*/|\Z)                                               # block comment, or one that never ends

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from typing import Any, Final, Protocol, Self
 
@@ -13,8 +12,9 @@ from streamsan.cuda_syntax.named_types import NamedTypes
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.held_objects import Object, Part, Row, element, leaves, merged, somewhere, unfollowed
 from streamsan.kernels.unit_classes import ClassType, UnitClasses
+from streamsan.patterns.late_pattern import late_pattern
 
-_WORD: Final = re.compile(r"[^\W\d]\w*")
+_WORD: Final = late_pattern(r"[^\W\d]\w*")
 _DEEPEST_CALL: Final = 6
 _SAME: Final = frozenset(("std::move", "std::forward", "std::as_const", "std::ref", "cuda::std::move"))
 _STEPS: Final = ("++", "--", "post++", "post--")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container
 from typing import Final
 
@@ -12,17 +11,18 @@ from streamsan.kernels.first_thread import surely_touched
 from streamsan.kernels.held_objects import is_path
 from streamsan.kernels.thread_values import Touched
 from streamsan.kernels.uses import Use
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.vocabulary import AccessMode, SlotFlag
 
 READS, WRITES, ESCAPES, ATOMIC = 1, 2, 4, 8
 _MAX_CALLS: Final = 4
-_WORD = re.compile(r"[^\W\d]\w*")
-_LOADS = re.compile(r"__ld(?:g|cg|ca|cs|lu|cv)|__builtin_nontemporal_load")
-_STORES = re.compile(r"__st(?:cg|wb|cs|wt)")
-ATOMICS = re.compile(r"atomic[A-Z]\w*|__nv_atomic_\w+")
+_WORD = late_pattern(r"[^\W\d]\w*")
+_LOADS = late_pattern(r"__ld(?:g|cg|ca|cs|lu|cv)|__builtin_nontemporal_load")
+_STORES = late_pattern(r"__st(?:cg|wb|cs|wt)")
+ATOMICS = late_pattern(r"atomic[A-Z]\w*|__nv_atomic_\w+")
 ATOMIC_REFERENCES: Final = frozenset(("cuda::atomic_ref", "cuda::std::atomic_ref", "atomic_ref"))
 _ATOMIC_TYPES: Final = frozenset(("cuda::atomic", "cuda::std::atomic"))
-_BY_VALUE = re.compile(r"_{0,2}[a-z][a-z0-9_]*")
+_BY_VALUE = late_pattern(r"_{0,2}[a-z][a-z0-9_]*")
 _BY_REFERENCE: Final = frozenset(("swap", "exchange", "sincos", "sincosf", "modf", "frexp", "iter_swap"))
 _INERT: Final = frozenset(("printf", "assert", "__syncthreads", "__isGlobal", "__builtin_assume", "__prefetch"))
 

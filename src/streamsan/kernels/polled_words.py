@@ -6,7 +6,6 @@ and it decides whether a loop goes on. Whether a word is volatile is read off th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator
 from typing import Final
 
@@ -15,15 +14,16 @@ from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.held_objects import is_path
 from streamsan.kernels.pointer_uses import ATOMIC_REFERENCES, ATOMICS, AccessWalk, Functions
 from streamsan.kernels.waiting import UnitTexts
+from streamsan.patterns.late_pattern import late_pattern
 
 _MOST_CALLS: Final = 4
-_VOLATILE = re.compile(r"\bvolatile\b[^;{}()=,]*?(\w+)\s*(?=[,;)=\[])")
+_VOLATILE = late_pattern(r"\bvolatile\b[^;{}()=,]*?(\w+)\s*(?=[,;)=\[])")
 _READS: Final = frozenset(("load", "wait", "test", "compare_exchange_strong", "compare_exchange_weak", "test_and_set"))
 """methods of atomic objects that may decide whether a loop goes on"""
-_CHANGE_NOTHING = re.compile(r"atomic(?:Add|Sub|Or|Xor)(?:_\w+)?")
+_CHANGE_NOTHING = late_pattern(r"atomic(?:Add|Sub|Or|Xor)(?:_\w+)?")
 """functions that, with 0, only read"""
-_EXCHANGES = re.compile(r"atomicCAS(?:_\w+)?|atomicExch(?:_\w+)?|__nv_atomic_(?:load|compare_exchange)\w*")
-_LOADS = re.compile(r"__ldcv")
+_EXCHANGES = late_pattern(r"atomicCAS(?:_\w+)?|atomicExch(?:_\w+)?|__nv_atomic_(?:load|compare_exchange)\w*")
+_LOADS = late_pattern(r"__ldcv")
 
 
 def polled_words(

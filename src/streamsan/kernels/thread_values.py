@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.thread_numbers import COMPARISONS, POSITIVE, At, Value, calculated, compared
+from streamsan.patterns.late_pattern import late_pattern
 
 _INDICES: Final = ("threadIdx", "blockIdx")
 _EXTENTS: Final = ("blockDim", "gridDim")
@@ -18,8 +19,8 @@ _TAKE_VALUES: Final = ("__", "atomic", "printf", "assert", "tex", "min", "max", 
 """Beginnings of names of functions that do not change variables they are given."""
 _MAX_CALLS: Final = 4
 _LARGEST_BODY: Final = 20_000
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-_ASSEMBLY = re.compile(r"(?:(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\([^;{}]*\)\s*;?)?", re.DOTALL)
+_STRING = late_pattern(r'"(?:[^"\\]|\\.)*"')
+_ASSEMBLY = late_pattern(r"(?:(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\([^;{}]*\)\s*;?)?", re.DOTALL)
 
 
 class Touched(Struct):

@@ -16,12 +16,13 @@ from typing import Final
 from msgspec import Struct
 
 from streamsan.cuda_syntax.tree import Function, Span, Unit
+from streamsan.patterns.late_pattern import late_pattern
 
 TRIGGERS: Final = frozenset(
     {"cudaTriggerProgrammaticLaunchCompletion", "griddepcontrol_launch_dependents", "launch_dependent_grids"}
 )
 """What lets the next kernel begin, and waits for nothing."""
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"""//[^\n]*|/\*.*?\*/                                  # comments
     |R"(?P<mark>[^()\\\s]*)\(.*?\)(?P=mark)"                # raw strings
     |"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'                # strings, characters
@@ -30,22 +31,22 @@ _TOKEN = re.compile(
     |(?P<brace>[{}])""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\.|\\\n)*)", re.MULTILINE | re.DOTALL)
-_MENTION = re.compile(r"griddep|grid_?depend|dependent_?grid|programmatic_?depend|gdc_|pdl", re.IGNORECASE)
-_PLAIN_HEADER = re.compile(r"[\w.]+|(?:cub|thrust|cuda|nv|cooperative_groups|sys|bits)/[\w./]+")
+_DEFINE = late_pattern(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:[^\n\\]|\\.|\\\n)*)", re.MULTILINE | re.DOTALL)
+_MENTION = late_pattern(r"griddep|grid_?depend|dependent_?grid|programmatic_?depend|gdc_|pdl", re.IGNORECASE)
+_PLAIN_HEADER = late_pattern(r"[\w.]+|(?:cub|thrust|cuda|nv|cooperative_groups|sys|bits)/[\w./]+")
 """CUDA's, C++'s and the system's own headers: of their device functions only those wait whose name says so"""
-_NAMED_CALL = re.compile(r"([^\W\d]\w*)\s*\(\s*\)")
-_TALKS = re.compile(
+_NAMED_CALL = late_pattern(r"([^\W\d]\w*)\s*\(\s*\)")
+_TALKS = late_pattern(
     r"\bvolatile\b|_system\b|\batomic_ref\b|\b(?:cuda|cuda::std|std)::(?:atomic|barrier|latch|semaphore)|\b(?:__)?asm\b"
     r"|\b(?:load|store)_(?:acquire|release)|\b__nanosleep\b|\bmemory_order|\bld_|\bst_"
 )
-_CLOCK = re.compile(r"%(?:global)?(?:timer|clock)|\bclock(?:64)?\s*\(")
-_TRIGGER = re.compile("|".join((*sorted(TRIGGERS), r"griddepcontrol\.launch_dependents")))
-_TYPE = re.compile(r"\b(?:typename|class|struct|enum|using)\s+(?:\.\.\.\s*)?(\w+)|\btypedef\s[^;{}]*?(\w+)\s*;")
-_CALL = re.compile(r"\s*(?:<[^;(){}]*>\s*)?\(")
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_SUSPECT = re.compile(r"wait|griddep|dependen|acquire", re.IGNORECASE)
-_READS_MEMORY = re.compile(r"\[|->|(?:^|[(!=<>&|])\s*\*|[^\W\d]\w*\s*(?:<[^;(){}]*>\s*)?\(")
+_CLOCK = late_pattern(r"%(?:global)?(?:timer|clock)|\bclock(?:64)?\s*\(")
+_TRIGGER = late_pattern("|".join((*sorted(TRIGGERS), r"griddepcontrol\.launch_dependents")))
+_TYPE = late_pattern(r"\b(?:typename|class|struct|enum|using)\s+(?:\.\.\.\s*)?(\w+)|\btypedef\s[^;{}]*?(\w+)\s*;")
+_CALL = late_pattern(r"\s*(?:<[^;(){}]*>\s*)?\(")
+_STRING = late_pattern(r'"((?:[^"\\]|\\.)*)"')
+_SUSPECT = late_pattern(r"wait|griddep|dependen|acquire", re.IGNORECASE)
+_READS_MEMORY = late_pattern(r"\[|->|(?:^|[(!=<>&|])\s*\*|[^\W\d]\w*\s*(?:<[^;(){}]*>\s*)?\(")
 # Keywords, types, and functions of CUDA and its headers that wait for no kernel.
 # fmt: off
 _WORDS: Final = frozenset({
@@ -70,7 +71,7 @@ _MATHEMATICS: Final = (
     r"|[iu]?l?l?(?:min|max)|umul\w*|make_\w+|h2?(?:exp\w*|log\w*|sin|cos|sqrt|rsqrt|rcp|floor|ceil|rint|trunc))[fl]?"
 )
 """names of CUDA's mathematical functions"""
-_INTRINSICS = re.compile(r"__\w+|atomic[A-Z]\w*")
+_INTRINSICS = late_pattern(r"__\w+|atomic[A-Z]\w*")
 _DEEPEST: Final = 6
 _LONGEST: Final = 200_000
 

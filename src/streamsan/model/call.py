@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
@@ -11,10 +10,11 @@ from msgspec import Struct, field
 from streamsan.effects import Api, Hint, Parameter, Role, Signature
 from streamsan.model.process_state import HostThread
 from streamsan.model.values import Fields, Handle, KernelArguments, Outcome, Pointer, Value
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import AccessMode
 
-_NUMBER = re.compile(r"\d+$")
+_NUMBER = late_pattern(r"\d+$")
 
 
 class CallDetails(TypedDict, total=False):

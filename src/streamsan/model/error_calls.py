@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from streamsan.model.answers import answers
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
 from streamsan.model.statuses import INVALID_VALUE, NOT_READY, SUCCESS
 from streamsan.model.values import Outcome
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.platforms import CUDA
 
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
+_WORD = late_pattern(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
 _TEXTS = {

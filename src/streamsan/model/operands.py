@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 
 from streamsan.effects import Role
@@ -12,10 +10,11 @@ from streamsan.model.core import LARGEST_SIZE, ModelCore
 from streamsan.model.resources import ArrayLayout
 from streamsan.model.values import Fields, Pointer, Value
 from streamsan.model.work import CopyForm, CopyWork, FillWork, NoWork, Place, Work
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.trace.rows import Rows
 from streamsan.vocabulary import SlotFlag
 
-_ELEMENT = re.compile(r"D(8|16|32)(?:Async)?$")
+_ELEMENT = late_pattern(r"D(8|16|32)(?:Async)?$")
 _ARRAY_TYPE = 3
 """CU_MEMORYTYPE_ARRAY"""
 _HOST_TYPE = 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +13,7 @@ from streamsan.order.analysed_trace import AnalysedTrace
 from streamsan.order.facts import AllocationFact, Fact, Operation, Touch, operation_kind
 from streamsan.order.places import by_place
 from streamsan.order.thresholds import uncounted, without_kept_pools, worth_saying
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.trace.rows import Rows
 from streamsan.trace.trace import Thread
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, RelatedRole, RuleCode, StreamKind
@@ -31,8 +31,8 @@ ASKING = (
     "cuGetErrorName",
 )
 """Calls by which a program shows that it looks at errors; with what a version adds behind the name."""
-API_NAME = re.compile("cu(da)?[A-Z]")
-CALLED_FOR_AN_ANSWER = re.compile(
+API_NAME = late_pattern("cu(da)?[A-Z]")
+CALLED_FOR_AN_ANSWER = late_pattern(
     "Query|Get|CanAccess|Can[A-Z]|Is[A-Z]|Peek|Choose|Check|Supported|Destroy|Unload|Release|Free"
 )
 """In the names of calls whose failure is an answer, or that undo something."""
@@ -40,7 +40,7 @@ RECORDING = "recording"
 """the origin of a trace of a program that ran on a real device"""
 BEGINS_AT = "begins_at"
 """metadata of a recording whose older part is lost: number of its first operation that does not restate another"""
-TRIED = re.compile("Load|Link|Library|Module|Register")
+TRIED = late_pattern("Load|Link|Library|Module|Register")
 """In the names of calls that libraries make to see whether they succeed, as a recording shows them."""
 MOST_APIS = 65536
 """An API's number has 16 bits."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from streamsan.order.facts import Fact
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.trace.own_code import is_own_source
 from streamsan.trace.site import Site
 from streamsan.trace.source_lines import SourceLines
@@ -15,7 +16,7 @@ from streamsan.vocabulary import FactVariant, MemoryKind, RuleCode
 PYTORCH = "PyTorch"
 _TELLS = "CUDACachingAllocator::"
 """begins what PyTorch's allocator of device memory says of its blocks"""
-_ALLOCATES = re.compile(r"alloc|register|import|open", re.IGNORECASE)
+_ALLOCATES = late_pattern(r"alloc|register|import|open", re.IGNORECASE)
 """in a line of Python that asks for memory of CUDA itself"""
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 
 from streamsan.order.facts import Operation
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.rules.case import Case
 
-_DESTRUCTOR = re.compile(r"(?:^|::|\s)~(\w+)")
+_DESTRUCTOR = late_pattern(r"(?:^|::|\s)~(\w+)")
 """the class in the name of a function, where that is a destructor"""
 
 

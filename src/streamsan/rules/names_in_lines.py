@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 
 from streamsan.findings.suppressions import PYTHON_SUFFIXES
+from streamsan.patterns.late_pattern import late_pattern
 
 LONGEST_NAME = 40
 """characters"""
-MEMORY = re.compile(
+MEMORY = late_pattern(
     r"""
     \b(?:cudaMalloc\w*|cudaHostAlloc|cudaHostRegister|cuMem(?:Host)?Alloc\w*|cuMemHostRegister\w*
     # As their result: of OpenCL in C, of its wrappers in C++ and Python.
@@ -24,22 +25,22 @@ MEMORY = re.compile(
     re.VERBOSE,
 )
 """calls that give memory, in C++ by their first argument, in Python as their result"""
-STREAM = re.compile(
+STREAM = late_pattern(
     r"\b(?:cudaStreamCreate\w*|cuStreamCreate\w*|(?P<result>clCreateCommandQueue\w*)|(?P<made>cl(?:::|\.)CommandQueue))\b"
 )
 """the same of streams and queues"""
 
 _NAME = r"[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*|\[[\w ]{1,20}\])*"
 _CAST = r"(?:\(\s*[\w:]+(?:\s*<[^<>]*>)?[\s*]*\)\s*|(?:reinterpret|static)_cast\s*<[^<>]*(?:<[^<>]*>)?[^<>]*>\s*\(\s*)?"
-_OUT = re.compile(rf"\s*(?:<[^<>()]*>)?\s*\(\s*{_CAST}&\s*(?P<name>{_NAME})\s*[,)]")
-_REGISTERED = re.compile(rf"\s*\(\s*{_CAST}(?P<name>{_NAME})\s*[,)]")
-_RESULT = re.compile(rf"(?P<star>(?:^|[;({{,])\s*\*+\s*)?(?P<name>{_NAME})\s*=\s*{_CAST}$")
-_DECLARED = re.compile(rf"\s+(?P<name>{_NAME})\s*[({{]")
-_FIRST_TARGET = re.compile(rf"\s*(?P<name>{_NAME})\s*(?:,\s*\w+\s*)?=(?!=)")
-_TARGET = re.compile(rf"\s*(?:\w+\s*,\s*)?(?P<name>{_NAME})\s*,?\s*(?::[^=()]*)?=(?!=)")
-_EVENT = re.compile(rf"\b(?:clEnqueue|enqueue)(?!Map)\w+\s*\(.*,\s*&\s*(?P<name>{_NAME})\s*\)+[^,)]*$")
+_OUT = late_pattern(rf"\s*(?:<[^<>()]*>)?\s*\(\s*{_CAST}&\s*(?P<name>{_NAME})\s*[,)]")
+_REGISTERED = late_pattern(rf"\s*\(\s*{_CAST}(?P<name>{_NAME})\s*[,)]")
+_RESULT = late_pattern(rf"(?P<star>(?:^|[;({{,])\s*\*+\s*)?(?P<name>{_NAME})\s*=\s*{_CAST}$")
+_DECLARED = late_pattern(rf"\s+(?P<name>{_NAME})\s*[({{]")
+_FIRST_TARGET = late_pattern(rf"\s*(?P<name>{_NAME})\s*(?:,\s*\w+\s*)?=(?!=)")
+_TARGET = late_pattern(rf"\s*(?:\w+\s*,\s*)?(?P<name>{_NAME})\s*,?\s*(?::[^=()]*)?=(?!=)")
+_EVENT = late_pattern(rf"\b(?:clEnqueue|enqueue)(?!Map)\w+\s*\(.*,\s*&\s*(?P<name>{_NAME})\s*\)+[^,)]*$")
 """the last argument of a command is where its event goes; of a map it is not"""
-_EVENT_IN_PYTHON = re.compile(
+_EVENT_IN_PYTHON = late_pattern(
     rf"^\s*(?:\w+\s*,\s*)?(?P<name>{_NAME})\s*=\s*(?:[\w.]*\.enqueue_\w+\(|[\w.\[\]]+\(\s*[\w.\[\]]+,\s*(?:\(|\w+\.shape\b))"
 )
 """a command, or a kernel that is called with a queue and its global size"""

@@ -6,10 +6,11 @@ import re
 
 from streamsan.findings.suppressions import PYTHON_SUFFIXES
 from streamsan.order.facts import Operation
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.rules.case import RECORDING, Case
 
-_WAITS = re.compile("wait|sync|finish|block_until", re.IGNORECASE)
-_PACKAGE = re.compile(r"/(?:site|dist)-packages/(\w+(?:/\w+)*)/__init__\.py$")
+_WAITS = late_pattern("wait|sync|finish|block_until", re.IGNORECASE)
+_PACKAGE = late_pattern(r"/(?:site|dist)-packages/(\w+(?:/\w+)*)/__init__\.py$")
 
 
 def is_in_python(case: Case, operation: Operation) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from streamsan.order.facts import Operation
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.rules.case import Case
 from streamsan.rules.collective_names import collective_noun
 from streamsan.rules.python_calls import is_in_python
@@ -15,7 +14,7 @@ _ALLOCATOR = "CUDACachingAllocator::"
 DEFAULT = "torch.cuda.default_stream()"
 CURRENT = "torch.cuda.current_stream()"
 SYNCHRONIZE = "torch.cuda.synchronize()"
-_ASYNCHRONOUS = re.compile(r"async|\bi(?:send|recv)\b")
+_ASYNCHRONOUS = late_pattern(r"async|\bi(?:send|recv)\b")
 
 
 def is_of_torch(case: Case) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from streamsan.patterns.late_pattern import late_pattern
+
 _OPENING = {")": "(", ">": "<", "]": "[", "}": "{"}
-_ENDINGS = re.compile(r"(?:\s*(?:const|volatile|&&?|noexcept|\[clone [^\]]*\]|\[abi:\w+\]|\(\.\w[^)]*\)))+$")
-_OPERATOR = re.compile(r"\boperator\b")
+_ENDINGS = late_pattern(r"(?:\s*(?:const|volatile|&&?|noexcept|\[clone [^\]]*\]|\[abi:\w+\]|\(\.\w[^)]*\)))+$")
+_OPERATOR = late_pattern(r"\boperator\b")
 
 
 @lru_cache(maxsize=8192)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_INSTALLED_SOURCE = re.compile(
+from streamsan.patterns.late_pattern import late_pattern
+
+_INSTALLED_SOURCE = late_pattern(
     r"""
     ^<(?:frozen|attrs|__array_function__|decorator-gen|builtin|generated:)      # code that Python or a library makes up
   | (?:^|/)(?:site-packages|dist-packages)/
@@ -25,9 +27,9 @@ _INSTALLED_SOURCE = re.compile(
     """,
     re.VERBOSE,
 )
-_STUB_SOURCE = re.compile(r"\.cudafe\d*\.(?:stub\.c|cpp|gpu|c)$|(?:^|/)tmpxft_\w+|\.(?:fatbin\.c|reg\.c)$")
+_STUB_SOURCE = late_pattern(r"\.cudafe\d*\.(?:stub\.c|cpp|gpu|c)$|(?:^|/)tmpxft_\w+|\.(?:fatbin\.c|reg\.c)$")
 """what nvcc generates around the program's own code"""
-_INSTALLED_MODULE = re.compile(
+_INSTALLED_MODULE = late_pattern(
     r"""
     ^/(?:usr/)?lib(?:32|64|x32)?/ | ^/usr/libexec/
   | (?:^|/)(?:site-packages|dist-packages)/ | (?:^|/)(?:lib|lib64)/(?:python|pypy)\d
@@ -38,8 +40,8 @@ _INSTALLED_MODULE = re.compile(
     """,
     re.VERBOSE,
 )
-_PACKAGE = re.compile(r"(?:^|/)(?:site-packages|dist-packages)/(?!nvidia/)(\w+)")
-_NOBODYS = re.compile(
+_PACKAGE = late_pattern(r"(?:^|/)(?:site-packages|dist-packages)/(?!nvidia/)(\w+)")
+_NOBODYS = late_pattern(
     r"""
     ^<
   | (?:^|/)(?:ld-linux[^/]*|lib(?:c|m|dl|rt|pthread|stdc\+\+|gcc_s|c\+\+|c\+\+abi))[-.][^/]*so[^/]*$
@@ -50,9 +52,9 @@ _NOBODYS = re.compile(
     re.VERBOSE,
 )
 """code that acts for others: the system's, the interpreter's, CUDA's runtime and driver"""
-_RUNTIME_FUNCTION = re.compile(r"_*(?:cuda|cu)[A-Z]\w*|__cuda\w*|libcudart_static_\w+|cudart::|__device_stub_")
-_RUNTIME_MODULE = re.compile(r"(?:^|/)lib(?:cudart(?:_static)?|sanitizer-public)[-.][^/]*so[^/]*$")
-_RUNTIME_API = re.compile(r"(cuda[A-Z]\w*?)(?:_v\d+|_ptsz|_ptds)*$")
+_RUNTIME_FUNCTION = late_pattern(r"_*(?:cuda|cu)[A-Z]\w*|__cuda\w*|libcudart_static_\w+|cudart::|__device_stub_")
+_RUNTIME_MODULE = late_pattern(r"(?:^|/)lib(?:cudart(?:_static)?|sanitizer-public)[-.][^/]*so[^/]*$")
+_RUNTIME_API = late_pattern(r"(cuda[A-Z]\w*?)(?:_v\d+|_ptsz|_ptds)*$")
 
 
 @lru_cache(maxsize=8192)

@@ -27,9 +27,10 @@ from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_source.values.success import asks_for_success
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Handle, Origin, Symbol
+from streamsan.patterns.late_pattern import late_pattern
 
-_TIMER_NAME = re.compile(r"(?i)time|clock|tick|toc\b|elapsed|stopwatch|bench|profil|start|stop|second|lap\b")
-_CHECK_NAME = re.compile(r"check|err|assert|safe|verify|expect|throw|try|succe|ensure|must|call", re.IGNORECASE)
+_TIMER_NAME = late_pattern(r"(?i)time|clock|tick|toc\b|elapsed|stopwatch|bench|profil|start|stop|second|lap\b")
+_CHECK_NAME = late_pattern(r"check|err|assert|safe|verify|expect|throw|try|succe|ensure|must|call", re.IGNORECASE)
 
 
 class Unseen:

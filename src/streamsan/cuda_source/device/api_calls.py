@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from msgspec import Struct, field
@@ -34,6 +33,7 @@ from streamsan.effects import POINTER_ROLES, Api, Parameter, Role, Signature
 from streamsan.kernels.host_access import given_access, given_object
 from streamsan.model import values as model_values
 from streamsan.model.values import Handle, Outcome, Pointer, Symbol
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.vocabulary import AccessMode, MemoryKind
 
 
@@ -58,7 +58,7 @@ class Request(Struct):
 MEM_ALLOC_NODE = 10
 """cudaGraphNodeTypeMemAlloc"""
 _PLACEHOLDER = Pointer(1, 1, 0)
-_GETS_KERNEL = re.compile(r"Get(Function|Kernel)$|GetFuncBySymbol$|GetEntryPoint")
+_GETS_KERNEL = late_pattern(r"Get(Function|Kernel)$|GetFuncBySymbol$|GetEntryPoint")
 
 
 class ApiCalls:

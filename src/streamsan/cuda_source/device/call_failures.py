@@ -8,8 +8,6 @@ without asking for the error in any other way.
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 
 from streamsan.cuda_source import known_apis
@@ -20,13 +18,14 @@ from streamsan.cuda_syntax.tree import Assign, Call, ExpressionStatement, Name, 
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.effects import Api, Effect
 from streamsan.model.statuses import GRAPH_EXEC_UPDATE_FAILURE
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.platforms import CUDA
 from streamsan.vocabulary import CallClass, OperationKind
 
 ASKS = "cudaPeekAtLastError"
 """Stands in the trace for a look at a status."""
-_ASKING = re.compile("cuda(GetLastError|PeekAtLastError)")
-_AN_ANSWER = re.compile(
+_ASKING = late_pattern("cuda(GetLastError|PeekAtLastError)")
+_AN_ANSWER = late_pattern(
     "Query|Get|CanAccess|Can[A-Z]|Is[A-Z]|Peek|Choose|Check|Supported|Destroy|Unload|Release|Free|Unregister|Disable"
 )
 """In the names of calls whose failure is an answer, or that undo something: other rules speak of those."""

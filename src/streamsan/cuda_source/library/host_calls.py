@@ -5,7 +5,6 @@ What a table's row says: the positions of the arguments that are read, written, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,9 +29,10 @@ from streamsan.cuda_source.values.cells import (
 )
 from streamsan.cuda_source.values.types import CHAR
 from streamsan.cuda_syntax.tree import Span
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.vocabulary import AccessMode, MemoryKind
 
-_DIRECTIVE = re.compile(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?(?:hh|h|ll|l|z|j|t|L)?([a-zA-Z%])")
+_DIRECTIVE = late_pattern(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?(?:hh|h|ll|l|z|j|t|L)?([a-zA-Z%])")
 
 
 def receive(machine: Machine, cell: Cell, span: Span) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from streamsan.cuda_source import known_apis
@@ -10,16 +9,17 @@ from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.source_code import SourceFile
 from streamsan.cuda_syntax.walk import parts
+from streamsan.patterns.late_pattern import late_pattern
 
-ONLY_NAMES = re.compile(r"cu(?:da)?GetError(?:String|Name)$")
+ONLY_NAMES = late_pattern(r"cu(?:da)?GetError(?:String|Name)$")
 """calls that do nothing: they stand where errors are printed"""
-_CALL = re.compile(
+_CALL = late_pattern(
     r"//[^\n]*+|/\*[\s\S]*?(?:\*/|\Z)"
     r'|"(?:[^"\\\n]|\\[\s\S])*+"?'
     r"|\b(?P<name>cu(?:da)?[A-Z]\w*+)\s*+\("
     r"|(?<![\w:])(?:::)?(?P<kernel>[A-Za-z_][\w:]*+)\s*+(?:<(?!<<)[^<>;{}()]*+>\s*+)?<<<"
 )
-_BEFORE = re.compile(r"(?P<word>[A-Za-z_]\w*)\s*$|(?P<member>\.|->)\s*$")
+_BEFORE = late_pattern(r"(?P<word>[A-Za-z_]\w*)\s*$|(?P<member>\.|->)\s*$")
 _BEFORE_EXPRESSIONS = frozenset(
     {"return", "else", "do", "case", "throw", "co_return", "co_await", "not", "and", "or", "goto", "in"}
 )

@@ -14,8 +14,9 @@ from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes, parts
 from streamsan.findings.reading_gaps import NotReached, Obstacle
+from streamsan.patterns.late_pattern import late_pattern
 
-_HAS_CALL = re.compile(r"\bcu(?:da)?[A-Z]|<<<")
+_HAS_CALL = late_pattern(r"\bcu(?:da)?[A-Z]|<<<")
 
 
 class Coverage:

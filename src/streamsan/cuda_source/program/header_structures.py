@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from functools import cache
 from importlib import resources
 
 from streamsan.cuda_syntax.tree import Alias, Class, Literal_, Span, Type, Variable
+from streamsan.patterns.late_pattern import late_pattern
 
 _NOWHERE = Span("", 0, 0, 0, 0)
-_ARRAY = re.compile(r"\[(\d+)\]$")
+_ARRAY = late_pattern(r"\[(\d+)\]$")
 
 
 @cache

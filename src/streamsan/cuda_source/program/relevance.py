@@ -17,16 +17,17 @@ from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_source.values.types import SCALAR_SIZES, canonical_name
 from streamsan.cuda_syntax import tree
 from streamsan.kernels.behaviour import KernelBehaviours
+from streamsan.patterns.late_pattern import late_pattern
 
-API_NAME = re.compile(r"(?:cuda|cu|cl)[A-Z]\w*$")
+API_NAME = late_pattern(r"(?:cuda|cu|cl)[A-Z]\w*$")
 Fact = TypeVar("Fact")
-CUDA_NAME = re.compile(r"(?:cuda|cu|CU|cl|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)|cl(?:_|::)\w")
-CUDA_WORD = re.compile(r"\b(?:cuda|cu|cl)[A-Z]|<<<")
+CUDA_NAME = late_pattern(r"(?:cuda|cu|CU|cl|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)|cl(?:_|::)\w")
+CUDA_WORD = late_pattern(r"\b(?:cuda|cu|cl)[A-Z]|<<<")
 MOST_FUNCTIONS = 2000
-_HOST_FUNCTION = re.compile(
+_HOST_FUNCTION = late_pattern(
     r"\b(?:cu(?:da)?LaunchHostFunc|cu(?:da)?StreamAddCallback|clSetEventCallback|clEnqueueNativeKernel)\b"
 )
-_CONDITION = re.compile("condition_variable")
+_CONDITION = late_pattern("condition_variable")
 _RECORDS = frozenset({"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "cuEventRecordWithFlags"})
 _EXITS = frozenset({"exit", "_exit", "_Exit", "quick_exit", "abort", "terminate", "MPI_Abort"})
 _FIELDS: dict[type[Any], tuple[str, ...]] = {}

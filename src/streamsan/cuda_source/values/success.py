@@ -6,23 +6,24 @@ C API whose results are enumerated, the one that means success is 0.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+
+from streamsan.patterns.late_pattern import late_pattern
 
 
 class Success(int):
     """The value of a name that means success."""
 
 
-_SUCCESS = re.compile(
+_SUCCESS = late_pattern(
     r"(?:(?<![a-zA-Z])|(?<=[a-z])|_)k?(?:SUCCESS|OK|NO_?ERROR|SUCCEEDED|Success|Ok|NoError|Succeeded)$"
 )
-_NOT_SUCCESS = re.compile(r"(?i)(?:not?_?|un)(?:success|ok|succeeded)$")
-_STATUS_TYPE = re.compile(
+_NOT_SUCCESS = late_pattern(r"(?i)(?:not?_?|un)(?:success|ok|succeeded)$")
+_STATUS_TYPE = late_pattern(
     r"^(?:\w*(?:[sS]tatus|STATUS|[eE]rror|[rR]esult|[eE]rr)_t|(?:cu|nv|npp|Npp|NV|CU|Vk|hip|roc)\w*(?:Status|STATUS|Result|[rR]esult|Error)"
     r"|HRESULT|NTSTATUS)$"
 )
-_SUCCEEDED = re.compile(r"^(?:[iI]s_?)?(?:ok|OK|Ok|[sS]uccess(?:ful)?|[sS]ucceeded)$")
+_SUCCEEDED = late_pattern(r"^(?:[iI]s_?)?(?:ok|OK|Ok|[sS]uccess(?:ful)?|[sS]ucceeded)$")
 
 
 @lru_cache(maxsize=4096)
