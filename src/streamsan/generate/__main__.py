@@ -2,7 +2,7 @@
 
 `python -m streamsan.generate` rewrites what is committed in a checkout: the Python half, and the list of the rules'
 pages; `--check` fails if one of them is out of date.
-`--headers FOLDER` writes the C++ half, as the native build does: besides the standard library, msgspec is needed for it.
+`--headers FOLDER` writes the C++ half, as the native build does: beside the standard library it needs msgspec only.
 """
 
 from __future__ import annotations

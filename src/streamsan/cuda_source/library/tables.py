@@ -17,7 +17,8 @@ from __future__ import annotations
 import re
 import tomllib
 from functools import cache, lru_cache, partial
-from importlib import import_module, resources
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
@@ -105,8 +106,8 @@ def rows_of(model: str, rows: Any, quiet: bool = False) -> dict[str, Row]:
 
 def contents() -> dict[str, dict[str, Any]]:
     """Return what each file says."""
-    files = sorted(resources.files(_PACKAGE).joinpath("tables").iterdir(), key=lambda file: file.name)
-    return {file.name: tomllib.loads(file.read_text("utf-8")) for file in files if file.name.endswith(".toml")}
+    files = sorted(Path(__file__).with_name("tables").glob("*.toml"))
+    return {file.name: tomllib.loads(file.read_text("utf-8")) for file in files}
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from streamsan.cuda_syntax.tree import Alias, Class, Literal_, Span, Type, Variable
 from streamsan.patterns.late_pattern import late_pattern
@@ -27,8 +27,7 @@ def header_aliases() -> dict[str, Alias]:
 
 @cache
 def _table() -> dict[str, dict[str, str]]:
-    source = resources.files("streamsan.cuda_source.program").joinpath("header_structures.toml")
-    return tomllib.loads(source.read_text("utf-8"))
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def _structure(name: str, fields: str) -> Class:
