@@ -14,8 +14,8 @@ from streamsan.checking.request import Request
 from streamsan.checking.source_programs import in_programs
 from streamsan.cli import INTERRUPTED
 from streamsan.cli.checking import available_cores, check_all, workers_at
+from streamsan.cli.output_place import require_place
 from streamsan.cli.pipes import silence_stdout
-from streamsan.cli.program import require_place
 from streamsan.cli.report_options import (
     ReportOptions,
     deliver,

@@ -9,7 +9,7 @@ import click
 
 from streamsan.analysis.checked import UnreadableError, reason_of
 from streamsan.analysis.inputs import analyse_path
-from streamsan.cli.program import require_place
+from streamsan.cli.output_place import require_place
 from streamsan.cli.progress import progress
 from streamsan.evidence.proofs import Proofs
 from streamsan.exports.exported_run import ExportedRun, exported_runs

@@ -37,14 +37,3 @@ def end_as(status: int) -> int:
         signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     return 128 + number
-
-
-def require_place(path: str) -> None:
-    """Raise click.ClickException when no file can be written at `path`."""
-    folder = os.path.dirname(path) or "."
-    if os.path.isdir(path):
-        raise click.ClickException(f"{printable(path)}: is a directory")
-    if not os.path.isdir(folder):
-        raise click.ClickException(f"{printable(path)}: no such folder")
-    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
-        raise click.ClickException(f"{printable(path)}: permission denied")

@@ -14,7 +14,7 @@ from streamsan.checking.json_findings import read_json_findings
 from streamsan.checking.request import Request
 from streamsan.checking.source_programs import in_programs
 from streamsan.cli.checking import available_cores, check_all
-from streamsan.cli.program import require_place
+from streamsan.cli.output_place import require_place
 from streamsan.cli.report_options import ReportOptions, deliver, report_options, say_problems
 from streamsan.report import Problem
 from streamsan.report.printable import printable

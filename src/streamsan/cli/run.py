@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.traces import analyse_trace
+from streamsan.cli.output_place import require_place
 from streamsan.cli.pattern import pattern
-from streamsan.cli.program import end_as, require_place, say_not_started
+from streamsan.cli.program import end_as, say_not_started
 from streamsan.cli.progress import Step, progress
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, report_options, say_each, say_problems
 from streamsan.cli.size import size

@@ -15,7 +15,8 @@ from streamsan.analysis.source_options import SourceOptions
 from streamsan.analysis.suffixes import SOURCE_SUFFIXES, TRACE_SUFFIX
 from streamsan.checking.folders import expand
 from streamsan.cli.checking import check_all
-from streamsan.cli.program import end_as, require_place
+from streamsan.cli.output_place import require_place
+from streamsan.cli.program import end_as
 from streamsan.cli.report_options import ReportOptions, report_options, say_each
 from streamsan.cli.sim_report import Reporter, checked_run, crashes, faults
 from streamsan.cli.simulated import STDERR, STDOUT, Ran, SimulatedProgram, TooSlowError

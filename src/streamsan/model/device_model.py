@@ -12,7 +12,7 @@ from typing import Unpack
 
 from streamsan.effects import Api, Effect, Effects, Role, Signature
 from streamsan.model import batches as batches
-from streamsan.model import captures, events, launches, opencl, others, streams
+from streamsan.model import captures, events, launches, others, streams
 from streamsan.model import contexts as contexts
 from streamsan.model import copies as copies
 from streamsan.model import memory as memory
@@ -30,7 +30,6 @@ from streamsan.model.handlers import HANDLERS
 from streamsan.model.host import HostSide
 from streamsan.model.host_function_body import HostCall
 from streamsan.model.launches import HostFunctionBody
-from streamsan.model.opencl import order
 from streamsan.model.opencl.objects import ClEvent
 from streamsan.model.process_state import HostThread
 from streamsan.model.statuses import INITIALIZATION_ERROR, OUT_OF_MEMORY, SUCCESS
@@ -127,10 +126,13 @@ class DeviceModel(HostSide):
         details: CallDetails,
     ) -> Outcome:
         """Make a call of OpenCL: nothing is current to a thread, and no call refuses one that comes later."""
+        # Imported late: most programs use one platform only.
+        from streamsan.model.opencl.registered_calls import HANDLERS
+
         bound = signature or row.best_guess(len(arguments))
         call = Call(thread, row, bound, site, bind_values(bound, arguments), False, **details)
         try:
-            outcome = opencl.HANDLERS[row.effect](self.core, call)
+            outcome = HANDLERS[row.effect](self.core, call)
         except OutOfMemoryError:
             outcome = self.core.say(call, status=OPENCL.status.out_of_memory)
         status = call.out(Role.OUT_STATUS)
@@ -224,7 +226,9 @@ class DeviceModel(HostSide):
         if found is None and isinstance(handle, int):
             found = self.core.stream_of(thread, handle, site)
         if isinstance(found, ClEvent):
-            order.status_seen_complete(self.core, thread, found, site)
+            from streamsan.model.opencl.order import status_seen_complete
+
+            status_seen_complete(self.core, thread, found, site)
         elif isinstance(found, Event):
             events.event_query_succeeded(self.core, thread, found, site)
         elif isinstance(found, Stream):

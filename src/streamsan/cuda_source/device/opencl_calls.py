@@ -28,7 +28,6 @@ from streamsan.cuda_source.values.types import CHAR, CType
 from streamsan.cuda_syntax.tree import Call, Span
 from streamsan.effects import POINTER_ROLES, Api, Effect, Parameter, Role, Signature
 from streamsan.model import values as model_values
-from streamsan.model.opencl.order import EXECUTION_STATUS
 from streamsan.model.values import Handle, Outcome, Pointer, Symbol
 from streamsan.vocabulary import OperationKind
 
@@ -228,6 +227,9 @@ class OpenClCalls:
         site: int,
     ) -> None:
         """Keep what a query of an event's status gave, until the program decides by it."""
+        # Imported late: sources of CUDA make no such call.
+        from streamsan.model.opencl.order import EXECUTION_STATUS
+
         if api.effect is not Effect.EVENT_QUERY or len(arguments) < 2 or arguments[1] != EXECUTION_STATUS:
             return
         answer = outcome.outputs.get("param_value")

@@ -24,6 +24,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from streamsan.cuda_source.values.cells import FunctionModel, LibraryObject
+from streamsan.patterns.late_pattern import late_pattern
 
 _PACKAGE = "streamsan.cuda_source.library"
 
@@ -83,8 +84,8 @@ class Tables(Struct):
                 for model, rows in content.get(f"quiet_{key}" if quiet else key, {}).items():
                     target.update(rows_of(model, rows, quiet))
         for family in content.get("families", ()):
-            calls = [(re.compile(call.pop("when", "")), Row(call.pop("model"), call)) for call in family["calls"]]
-            self.families.append(Family(re.compile(family["names"]), calls, family.get("quiet", False)))
+            calls = [(late_pattern(call.pop("when", "")), Row(call.pop("model"), call)) for call in family["calls"]]
+            self.families.append(Family(late_pattern(family["names"]), calls, family.get("quiet", False)))
         self.constants.update(content.get("constants", {}))
         self.sizes.update(
             {name: int(size) for size, names in content.get("sizes", {}).items() for name in names.split()}

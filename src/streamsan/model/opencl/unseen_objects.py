@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from streamsan.model.opencl.memory_objects import reference_to
 from streamsan.model.opencl.objects import ClObject, Kernel, MemoryObject
 from streamsan.model.process_state import HostThread
 from streamsan.model.values import Handle, Value
@@ -22,6 +21,9 @@ def given_away(thread: HostThread, values: Iterable[Value]) -> list[Reference]:
         thing = thread.process.handles.get(value.value) if isinstance(value, Handle) else None
         if not isinstance(thing, ClObject):
             continue
+        # Imported late: programs without OpenCL have no such objects.
+        from streamsan.model.opencl.memory_objects import reference_to
+
         thing.shared = True
         if isinstance(thing, MemoryObject) and thing.allocation is not None:
             found.append(reference_to(thing, AccessMode.OPAQUE))
