@@ -9,16 +9,7 @@ from msgspec.structs import replace
 from streamsan.effects import Effect, Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
-from streamsan.model.graphs import (
-    capture_calls,
-    capturing,
-    descriptions,
-    device_memory,
-    executables,
-    legality,
-    node_calls,
-    structure,
-)
+from streamsan.model.graphs import capturing, descriptions, legality
 from streamsan.model.graphs.legality import invalidate, refuse_call
 from streamsan.model.process_state import HostThread, Process
 from streamsan.model.statuses import (
@@ -51,9 +42,6 @@ _ORDERED_BY_LEGACY = (
     }
 )
 """What on the legacy default stream would be ordered against blocking streams (C-09)."""
-
-GRAPH_MODULES = (capture_calls, device_memory, executables, node_calls, structure)
-"""Imported for the handlers that they register."""
 
 
 def captured_call(core: ModelCore, call: Call) -> Outcome | None:
@@ -195,7 +183,10 @@ def unseen_code(core: ModelCore, thread: HostThread, values: Iterable[Value], si
         if isinstance(found, Graph):
             found.assumed = True
         elif isinstance(found, GraphExec):
-            executables.lose_sight(thread)
+            # Imported late, as what makes one is.
+            from streamsan.model.graphs.executables import lose_sight
+
+            lose_sight(thread)
     captures = [capture for capture in process.graphs.captures if not capture.invalid]
     if not captures:
         return

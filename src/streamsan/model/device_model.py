@@ -2,7 +2,7 @@
 
 A caller (the source reader, a simulated device) says what the program does; the model answers with statuses and
 values, and writes the operations into a trace. One handler for each effect of the table, registered by the modules that
-are imported here; `docs/architecture.md` says what the fields of an operation mean.
+are imported here, or in `rarer_calls`; `docs/architecture.md` says what the fields of an operation mean.
 """
 
 from __future__ import annotations
@@ -11,15 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Unpack
 
 from streamsan.effects import Api, Effect, Effects, Role, Signature
-from streamsan.model import batches as batches
 from streamsan.model import captures, events, launches, others, streams
 from streamsan.model import contexts as contexts
 from streamsan.model import copies as copies
 from streamsan.model import memory as memory
-from streamsan.model import peers as peers
-from streamsan.model import queries as queries
-from streamsan.model import registrations as registrations
-from streamsan.model import stream_memory_ops as stream_memory_ops
 from streamsan.model import vmm as vmm
 from streamsan.model.call import Call, CallDetails, bind_values, hints
 from streamsan.model.core import ModelCore, OutOfMemoryError
@@ -153,6 +148,10 @@ class DeviceModel(HostSide):
         return Outcome(status)
 
     def _handled(self, call: Call) -> Outcome:
+        if call.api.effect not in HANDLERS:
+            # Imported late: a third of the model, and most programs need none of it.
+            from streamsan.model import rarer_calls as rarer_calls
+
         in_source = call.api.effect is Effect.HOST_FUNCTION and self.on_host_function is not None
         try:
             outcome = captures.captured_call(self.core, call)
