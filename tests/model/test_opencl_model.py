@@ -11,8 +11,8 @@ import pytest
 from row_groups import check_apis, families
 from streamsan.effects import Api
 from streamsan.model.device_model import DeviceModel
-from streamsan.model.opencl.registered_calls import HANDLERS
 from streamsan.model.opencl.objects import KernelText
+from streamsan.model.opencl.registered_calls import HANDLERS
 from streamsan.model.values import Handle, Outcome, Pointer, Symbol, Value
 from streamsan.platforms import OPENCL
 from streamsan.trace import TraceBuilder
