@@ -17,7 +17,7 @@ from streamsan.replay.replayed_steps import Step
 from streamsan.replay.replayed_work import Name
 from streamsan.replay.word_layout import Layout
 from streamsan.replay.words import Seen
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.sim.executor.scheduler import Policy
 from streamsan.sim.executor.schedules import Eager, Random
 from streamsan.trace import Trace

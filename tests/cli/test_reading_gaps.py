@@ -16,7 +16,7 @@ from streamsan.cli.report_options import ReportOptions
 from streamsan.cli.sim_report import Reporter
 from streamsan.cli.simulated import Ran, SimulatedProgram
 from streamsan.cuda_source import Limits, explore
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.sim.options import SimulationOptions
 from streamsan.trace.builder import TraceBuilder
 

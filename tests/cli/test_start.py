@@ -14,7 +14,7 @@ from pathlib import Path
 _RUN = """
 import sys
 from streamsan.cli import main
-assert main(["check", "a.cu"]) == 0
+main(["check", "--exit-zero", "a.cu"])
 print(sorted(sys.modules), file=sys.stderr)
 """
 UNNEEDED = {
@@ -39,15 +39,20 @@ UNNEEDED = {
     "zipfile",
 }
 """modules that no check of a right source needs"""
-TO_JUDGE = {"streamsan.analysis.worlds", "streamsan.order.engine", "streamsan.rules"}
+TO_JUDGE = {"streamsan.analysis.judged_worlds", "streamsan.order.engine"}
 """modules that only a source with operations needs"""
+TO_SAY = {"streamsan.analysis.worlds", "streamsan.rules.case", "streamsan.rules.every_rule"}
+"""modules that only a source with findings needs"""
 TO_READ = {"streamsan.cuda_source", "streamsan.kernels", "streamsan.model", "streamsan.platforms", "tree_sitter"}
 """modules that only a source needs whose result is not remembered"""
-MOST_TO_READ, MOST_TO_JUDGE, MOST_TO_ANSWER = 291, 345, 80
+MOST_TO_READ, MOST_TO_JUDGE, MOST_TO_ANSWER = 291, 303, 80
 """modules of the package: to read a source without operations, one with some, and to say again what was found in one"""
 RIGHT = """
 __global__ void k(float* p) {}
 int main() { k<<<1, 1>>>(nullptr); cudaDeviceSynchronize(); }
+"""
+WRONG = """
+int main() { float* p; cudaMalloc(&p, 4); cudaFree(p); cudaFree(p); }
 """
 NO_OPERATIONS = "__global__ void k(float* p) { p[threadIdx.x] = 0; }\n"
 
@@ -65,19 +70,25 @@ def _own(modules: set[str]) -> int:
     return sum(name.startswith("streamsan") for name in modules)
 
 
-def test_a_right_source_needs_its_reader_and_the_rules(tmp_path: Path) -> None:
+def test_a_right_source_needs_its_reader_and_the_engine(tmp_path: Path) -> None:
     (tmp_path / "a.cu").write_text(RIGHT)
     loaded = _loaded(tmp_path)
     assert loaded >= TO_READ | TO_JUDGE
-    assert sorted(loaded & UNNEEDED) == []
+    assert sorted(loaded & (UNNEEDED | TO_SAY)) == []
     assert _own(loaded) <= MOST_TO_JUDGE
+
+
+def test_a_source_with_findings_needs_the_rules(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text(WRONG)
+    loaded = _loaded(tmp_path)
+    assert loaded >= TO_READ | TO_JUDGE | TO_SAY
 
 
 def test_a_source_without_operations_needs_its_reader_only(tmp_path: Path) -> None:
     (tmp_path / "a.cu").write_text(NO_OPERATIONS)
     loaded = _loaded(tmp_path)
     assert loaded >= TO_READ
-    assert sorted(loaded & (UNNEEDED | TO_JUDGE)) == []
+    assert sorted(loaded & (UNNEEDED | TO_JUDGE | TO_SAY)) == []
     assert _own(loaded) <= MOST_TO_READ
 
 
@@ -85,5 +96,5 @@ def test_what_is_remembered_needs_no_reader(tmp_path: Path) -> None:
     (tmp_path / "a.cu").write_text(RIGHT)
     _loaded(tmp_path)
     loaded = _loaded(tmp_path)
-    assert sorted(loaded & (UNNEEDED | TO_JUDGE | TO_READ)) == []
+    assert sorted(loaded & (UNNEEDED | TO_JUDGE | TO_SAY | TO_READ)) == []
     assert _own(loaded) <= MOST_TO_ANSWER

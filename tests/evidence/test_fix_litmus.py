@@ -9,7 +9,7 @@ import pytest
 from expectations import Expectations, check_file, check_unchanged, pair_name
 from streamsan.cli import main
 from streamsan.findings.finding import Finding, Severity
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.rules.rule import Rule
 
 LITMUS = Path(__file__).parents[1] / "litmus"

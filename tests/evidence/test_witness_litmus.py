@@ -10,7 +10,7 @@ from expectations import check_unchanged, pair_name
 from streamsan import cuda_source
 from streamsan.analysis.traces import analyse_trace
 from streamsan.cli import main
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.trace import reader
 from witness_replays import about_order, complaints, wrong_words
 

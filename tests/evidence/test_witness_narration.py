@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from expectations import check_text
 from streamsan.evidence.witness.witness import with_witnesses
 from streamsan.findings.finding import Basis
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.rules.rule import Rule
 
 HEAD = """\

@@ -23,7 +23,7 @@ from streamsan.replay import replay
 from streamsan.replay.replayed_program import read_program
 from streamsan.replay.replayed_steps import Node, Step
 from streamsan.rules.case import case_of
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Trace
 from streamsan.vocabulary import NodeKind, OperationKind

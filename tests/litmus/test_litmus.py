@@ -8,7 +8,7 @@ import pytest
 
 from expectations import Expectations, check_unchanged, differences, pair_name
 from streamsan.findings.finding import Severity
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 
 FOLDER = Path(__file__).parent
 EXAMPLES = FOLDER.parents[1] / "examples"

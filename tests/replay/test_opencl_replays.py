@@ -13,7 +13,7 @@ from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.findings.finding import Finding
 from streamsan.order.engine import analyse
 from streamsan.replay import Replay, replay
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.rules.pipeline import findings_of
 from streamsan.trace.view import iterate
 from streamsan.vocabulary import AccessMode, CallbackTime, FreeClass, MarkerKind, MemoryKind

@@ -13,7 +13,7 @@ from streamsan.evidence.witness import known_order
 from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.order import _engine, engine
 from streamsan.replay import Replay, replay
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.rules.pipeline import findings_of
 from streamsan.trace.layout import SLOT
 from streamsan.trace.store import MemorySlots

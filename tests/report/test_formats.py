@@ -15,7 +15,7 @@ from programs import NOTE, VERIFIED, race, report
 from streamsan.findings.finding import Location, Severity
 from streamsan.report import Problem, Report
 from streamsan.report.formats import FORMATS, renderer
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 
 EVIL = "a%0A::error::b\n::c,d:e\x1b[31m\u202e]]>&<\"'\udc80"
 SARIF = json.loads((Path(__file__).parent / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from streamsan.findings.finding import Finding, Location, Related, Severity
 from streamsan.report import Report
 from streamsan.report.formats import text
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 
 
 def printed(made: Report, *, notes: bool = False, width: int | None = None) -> str:

@@ -9,8 +9,8 @@ import pytest
 from expectations import check_text
 from streamsan.findings.finding import Contract
 from streamsan.platforms import CUDA
-from streamsan.rules.catalogue import RULES
 from streamsan.rules.catalogue.reset import EXIT_CONTRACT
+from streamsan.rules.every_rule import RULES
 from streamsan.rules.interfaces import of_low_level
 
 RULES_FOLDER = Path(__file__).resolve().parents[2] / "src" / "streamsan" / "rules"

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from streamsan.findings.finding import Confidence, Finding, Related, Severity
 from streamsan.order.facts import Fact
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.rules.pipeline import findings_of
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, OperationKind, RelatedRole, RuleCode, StreamKind
 

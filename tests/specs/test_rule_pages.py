@@ -14,7 +14,7 @@ import pytest
 from expectations import Expectations, check_text, differences, simulate
 from rule_pages import PAGES, Block, blocks
 from streamsan.cli import main
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 
 pytestmark = pytest.mark.usefixtures("forked_programs")
 

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from streamsan.analysis.source_worlds import JudgedWorld, ReadWorld
-from streamsan.analysis.worlds import CheckedWorld, merge_worlds
 from streamsan.findings.finding import Finding, Place, Severity
 from streamsan.order import engine
+from streamsan.order.facts import Fact
 from streamsan.order.wide_waits import facts_on_waits
-from streamsan.rules.catalogue import RULES
-from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Trace
 from streamsan.trace.packed_slots import sites_in
 
@@ -30,22 +28,33 @@ class Verdict(Struct, frozen=True):
 
 def judged(worlds: Sequence[ReadWorld], has_gaps: bool) -> Verdict:
     """Return what worlds have. Where work was not read, that a wait is needless is a note."""
-    checked: list[CheckedWorld] = []
-    each: list[JudgedWorld] = []
-    places: set[Place] = set()
+    facts: list[list[Fact]] = []
+    executed: list[dict[Place, int]] = []
+    needed: list[frozenset[tuple[int, int]]] = []
     for read in worlds:
-        world = read.world
-        executed = executed_places(world.trace)
-        places.update(executed)
-        analysis = engine.analyse(world.trace)
-        facts = [*analysis.facts, *facts_on_waits(world.trace, analysis)]
-        found = tuple(findings_of(world.trace, facts))
-        checked.append(CheckedWorld(read.entry, found, executed, world.decisions, world.given_up, world.contrary))
-        each.append(JudgedWorld(read, found, analysis.needed_waits))
-    merged = merge_worlds(checked)
+        trace = read.world.trace
+        analysis = engine.analyse(trace)
+        facts.append([*analysis.facts, *facts_on_waits(trace, analysis)])
+        executed.append(executed_places(trace))
+        needed.append(analysis.needed_waits)
+    places = {place for counts in executed for place in counts}
+    if not any(facts):
+        return Verdict([], [JudgedWorld(read, (), waits) for read, waits in zip(worlds, needed, strict=True)], places)
+    # Imported late: of most sources there is nothing to say, and the rules take longer to load than such a one to read.
+    from streamsan.analysis.worlds import CheckedWorld, merge_worlds
+    from streamsan.rules.every_rule import RULES
+    from streamsan.rules.pipeline import findings_of
+
+    found = [tuple(findings_of(read.world.trace, each)) for read, each in zip(worlds, facts, strict=True)]
+    merged = merge_worlds(
+        [
+            CheckedWorld(read.entry, own, counts, read.world.decisions, read.world.given_up, read.world.contrary)
+            for read, own, counts in zip(worlds, found, executed, strict=True)
+        ]
+    )
     if has_gaps:
         merged = [one.weakened(Severity.NOTE) if RULES[one.code].finds_needless else one for one in merged]
-    return Verdict(merged, each, places)
+    return Verdict(merged, [JudgedWorld(*each) for each in zip(worlds, found, needed, strict=True)], places)
 
 
 def executed_places(trace: Trace) -> dict[Place, int]:

@@ -117,8 +117,7 @@ def _told(merged: list[Finding], unread: Iterable[Problem], foreign: Container[s
     if not merged and not problems:
         return []
     # Imported late: the rules are needed only where something is found.
-    from streamsan.analysis.worlds import once_per_reason
-    from streamsan.rules.catalogue.written_calls import not_understood
+    from streamsan.rules.catalogue.written_calls import not_understood, once_per_reason
 
     every = [*merged, *(not_understood(_location(each.span), each.text) for each in problems)]
     every.sort(key=lambda finding: finding.order)

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from streamsan.analysis.checked import Checked, UnreadableError, reason_of
 from streamsan.analysis.source_roots import SourceRoots
-from streamsan.analysis.worlds import once_per_reason
 from streamsan.evidence.proofs import ALL, Proofs
 from streamsan.findings.finding import Finding
 from streamsan.findings.reading_gaps import Unread
 from streamsan.order import engine
 from streamsan.order.recordings import recording_limits, recording_remarks
+from streamsan.rules.catalogue.written_calls import once_per_reason
 from streamsan.rules.pipeline import findings_of
 from streamsan.trace import Trace, TraceError, family
 from streamsan.trace.slot_fields import CHUNK

@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 from streamsan.findings.finding import Confidence, Finding, Place, Severity
 from streamsan.findings.same_findings import SameFindings, merge
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.catalogue.written_calls import once_per_reason
+from streamsan.rules.every_rule import RULES
 
 
 class CheckedWorld(Struct, frozen=True, dict=True):
@@ -150,20 +151,3 @@ def _needed_somewhere(findings: Iterable[Finding], worlds: Sequence[CheckedWorld
         for code in codes[place]
         if (code, place) not in world.needless
     }
-
-
-def once_per_reason(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings with each reason of "not understood" once, at its first place, with the count of all."""
-    kept: list[Finding] = []
-    first: dict[str, int] = {}
-    for finding in findings:
-        told_once = RULES[finding.code].is_told_once
-        if told_once and finding.message in first:
-            index = first[finding.message]
-            instances = int(kept[index].properties.get("instances", 1)) + int(finding.properties.get("instances", 1))
-            kept[index] = replace(kept[index], properties={**kept[index].properties, "instances": instances})
-            continue
-        if told_once:
-            first[finding.message] = len(kept)
-        kept.append(finding)
-    return kept

@@ -7,7 +7,7 @@ import sys
 import click
 
 from streamsan.cli.rule_codes import complete_codes
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.rules.rule_pages import fact, page
 
 EPILOG = """\b

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from streamsan.findings.finding import Finding
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.catalogue.written_calls import NOT_UNDERSTOOD
+from streamsan.rules.every_rule import RULES
 
 _NUMBER = re.compile(r"\d+")
 
@@ -40,5 +41,5 @@ def key_of(finding: Finding) -> tuple[str, ...]:
         # Redundant for one reason or another: the words differ.
         return finding.code, finding.location.file, finding.location.function, *finding.message.split("`")[1:2]
     # What was not understood is sometimes told by its offset in the file.
-    message = _NUMBER.sub("", finding.message) if RULES[finding.code].is_told_once else finding.message
+    message = _NUMBER.sub("", finding.message) if finding.code == NOT_UNDERSTOOD else finding.message
     return finding.code, finding.location.file, finding.location.function, message

@@ -32,7 +32,7 @@ from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.reasons import costs_then
 from streamsan.evidence.fix.verification import is_on_cost
 from streamsan.findings.finding import Edit, Finding
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 
 MOST_CHECKS = 1000
 """texts that are checked for one source"""

@@ -32,7 +32,7 @@ from streamsan.evidence.fix.verification import is_on_cost
 from streamsan.findings.finding import Edit, Finding
 from streamsan.platforms import CUDA
 from streamsan.rules.case import Case, case_of
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.trace import Trace
 
 NOT_WRITTEN = "the text has no place for an edit that would do"

@@ -7,7 +7,7 @@ NOTICE = "<!-- Generated from the rules by `python -m streamsan.generate`. Do no
 
 def rules_page_text() -> str:
     """Return the page as text."""
-    from streamsan.rules.catalogue import RULES
+    from streamsan.rules.every_rule import RULES
 
     cells = [(f"[{rule.id}]({rule.id}.md)", rule.name, rule.definition, rule.severities) for rule in RULES.values()]
     rows = [f"| {' | '.join(row)} |" for row in cells]

@@ -10,7 +10,7 @@ from streamsan.evidence.witness.witness import Witness, witnesses
 from streamsan.findings.finding import Finding
 from streamsan.replay import Replay, replay
 from streamsan.rules.case import case_of
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 
 PROPERTY = "replay"
 """the property of a finding that says what its replay showed"""

@@ -8,7 +8,7 @@ from streamsan.findings.finding import Finding
 from streamsan.findings.same_findings import merge
 from streamsan.order.facts import Fact
 from streamsan.rules.case import Case, Names
-from streamsan.rules.catalogue import rule_of
+from streamsan.rules.every_rule import rule_of
 from streamsan.rules.pool_calls import seen_by_callers
 from streamsan.rules.precedence import first_of_each_cause, without_consequences
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from streamsan.findings.finding import Finding, Place
 from streamsan.order.facts import Fact
-from streamsan.rules.catalogue import RULES, rule_of
+from streamsan.rules.every_rule import RULES, rule_of
 
 
 def first_of_each_cause(facts: Iterable[Fact]) -> list[Fact]:

@@ -76,8 +76,6 @@ class Rule(ABC):
     """A finding says that a call can go: whatever the reason is, and only if it can in every world that executes it."""
     is_on_cost: ClassVar[bool] = False
     """nothing goes wrong, it only costs time"""
-    is_told_once: ClassVar[bool] = False
-    """findings with the same message are told once, at the first place"""
 
     @property
     def id(self) -> str:

@@ -14,7 +14,7 @@ from streamsan.findings.same_site import by_site
 from streamsan.findings.scene import Scene, SceneBar, SceneEdge, SceneLane, SceneOperation, Strength
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case, case_of
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.rules.wrong_execution import WrongExecution
 from streamsan.timeline.scene_order import orders
 from streamsan.timeline.scene_window import Window, window_of, worth_drawing

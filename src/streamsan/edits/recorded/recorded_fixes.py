@@ -39,7 +39,7 @@ from streamsan.evidence.fix.wait_lists import has_wait_lists
 from streamsan.findings.finding import Edit, Finding, Severity
 from streamsan.order.rearrangement import operation_starts
 from streamsan.rules.case import Case, case_of
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.trace import Trace
 
 VERIFIED = "verified on the recording's order; the program was not run again"

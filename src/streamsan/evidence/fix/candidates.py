@@ -30,7 +30,7 @@ from streamsan.evidence.fix.steps import USES, Step, touches
 from streamsan.evidence.fix.wait_lists import can_block
 from streamsan.order.facts import Operation
 from streamsan.rules.case import Case
-from streamsan.rules.catalogue import rule_of
+from streamsan.rules.every_rule import rule_of
 from streamsan.rules.fix_steps import FixStep, Remedy
 from streamsan.vocabulary import MemoryKind, NodeKind, OperationKind
 

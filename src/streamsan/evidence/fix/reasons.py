@@ -10,7 +10,7 @@ from streamsan.evidence.fix.host_order import THREADS_DECIDE, threads_decide
 from streamsan.evidence.fix.verification import Outcome
 from streamsan.findings.finding import Confidence, Finding
 from streamsan.rules.case import case_of
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 
 NOTHING_TRIED = "nothing in the trace says where an edit could go"
 NOT_KNOWN = "what has to change is the program's decision"

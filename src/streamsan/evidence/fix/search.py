@@ -14,7 +14,7 @@ from streamsan.evidence.fix.steps import Step
 from streamsan.evidence.fix.verification import Outcome
 from streamsan.findings.finding import Finding
 from streamsan.rules.case import Case, case_of
-from streamsan.rules.catalogue import RULES, rule_of
+from streamsan.rules.every_rule import RULES, rule_of
 
 MOST_TRIES = 20
 """edits that are tried for one finding"""

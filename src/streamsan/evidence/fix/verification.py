@@ -14,7 +14,7 @@ from streamsan.order.engine import Requirement
 from streamsan.order.facts import Fact, Operation
 from streamsan.order.wide_waits import facts_on_waits
 from streamsan.rules.case import Names
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.rules.pipeline import finding_of, findings_of
 
 

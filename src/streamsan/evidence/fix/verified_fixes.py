@@ -25,7 +25,7 @@ from streamsan.findings.finding import Finding, Fix
 from streamsan.order.facts import Operation
 from streamsan.order.rearrangement import operation_starts
 from streamsan.rules.case import Case, case_of
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.trace import Trace
 
 WHOLE = 8_000

@@ -18,7 +18,7 @@ from streamsan.evidence.witness.narration import Narrator
 from streamsan.findings.finding import Finding
 from streamsan.findings.move import Move
 from streamsan.rules.case import Case, case_of
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.rules.wrong_execution import WrongExecution
 from streamsan.trace import Trace, TraceError
 

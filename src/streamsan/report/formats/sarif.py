@@ -10,7 +10,7 @@ from urllib.parse import quote
 from streamsan.findings.finding import Edit, Finding, Fix, Related
 from streamsan.findings.fingerprint import reported_path
 from streamsan.report import Problem, Report
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 from streamsan.rules.rule import Rule
 from streamsan.rules.rule_pages import page
 from streamsan.vocabulary.version import VERSION

@@ -7,7 +7,7 @@ from typing import IO
 
 from streamsan.report import Report
 from streamsan.report.formats.text import summary
-from streamsan.rules.catalogue import RULES
+from streamsan.rules.every_rule import RULES
 
 
 def render(report: Report, stream: IO[str]) -> str:

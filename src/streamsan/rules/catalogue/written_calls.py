@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
 from streamsan.findings.finding import Confidence, Finding, Location, Related, Severity
 from streamsan.rules.case import Case
 from streamsan.rules.rule import Rule, Wording
@@ -65,7 +69,6 @@ class NotUnderstood(Rule):
     without_witness = "the finding is about what could not be read"
     explains_failure = False
     is_textual = True
-    is_told_once = True
 
     def wording(self, case: Case) -> Wording:
         if case.fact.variant is FactVariant.NOT_COMPARED:
@@ -78,3 +81,24 @@ class NotUnderstood(Rule):
             message=f"not understood: {reason}",
             related=(case.related(RelatedRole.OTHER, case.operation, NOT_KNOWN),),
         )
+
+
+NOT_UNDERSTOOD = NotUnderstood().id
+"""its findings are told once for each reason"""
+
+
+def once_per_reason(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings with each reason of "not understood" once, at its first place, with the count of all."""
+    kept: list[Finding] = []
+    first: dict[str, int] = {}
+    for finding in findings:
+        told_once = finding.code == NOT_UNDERSTOOD
+        if told_once and finding.message in first:
+            index = first[finding.message]
+            instances = int(kept[index].properties.get("instances", 1)) + int(finding.properties.get("instances", 1))
+            kept[index] = replace(kept[index], properties={**kept[index].properties, "instances": instances})
+            continue
+        if told_once:
+            first[finding.message] = len(kept)
+        kept.append(finding)
+    return kept
