@@ -6,18 +6,18 @@ false then is no path of the program.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from streamsan.cuda_source.values.cells import Cell, CellPointer, Operand, SymbolPointer, Term
 from streamsan.cuda_source.values.classes import last_name
 from streamsan.model.values import Symbol
+from streamsan.patterns.late_pattern import late_pattern
 
-_ASKS = re.compile(
+_ASKS = late_pattern(
     r"^(?i:get|has|is|find|query|look_?up|exists?|contains|count|check|want|use|at|value)(?![a-z])"
     r"|(?i:opt|arg|flag|param|conf|setting|env|key)"
 )
-_GOES_ON = re.compile(
+_GOES_ON = late_pattern(
     r"(?i)next|pop|read|recv|receive|rand|create|make|new|alloc|open|load|add|inc|err|put|set(?![a-z])"
 )
 

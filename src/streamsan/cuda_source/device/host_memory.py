@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.structs import replace
-
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     HOST_READABLE,

@@ -8,7 +8,6 @@ orders everything before it: nothing is concluded from that, either way.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from streamsan.cuda_source.machine import Machine
@@ -29,10 +28,11 @@ from streamsan.cuda_source.values.cells import (
 from streamsan.cuda_source.values.types import SIGNED_BITS, UNSIGNED_BITS, CType
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Handle
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.vocabulary import AccessMode, MemoryKind
 
 DEEPEST_DESCRIPTOR = 6
-_ASKS = re.compile(r"(?i)_?size|_?get|query|estimate|supported")
+_ASKS = late_pattern(r"(?i)_?size|_?get|query|estimate|supported")
 """of a call that is given memory only to tell what it needs"""
 
 
