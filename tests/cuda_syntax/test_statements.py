@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from notation import body
 
+from streamsan.cuda_syntax.unit import read_text
+
 CASES = [
     ("x = 1 + 2 * y;", "(x = (1 + (2 * y)))"),
     ("x += -y;", "(x += (- y))"),
@@ -110,3 +112,9 @@ def test_places_count_characters() -> None:
 
 def test_text_beyond_ascii_survives_in_strings_and_names() -> None:
     assert body('gr\u00f6\u00dfe("\u4f60\U0001f600");')[0] == "gr\u00f6\u00dfe('\u4f60\U0001f600')"
+
+
+def test_bodies_that_nobody_read_yet_compare_by_what_is_in_them() -> None:
+    one, same, other = (read_text(f"void f() {{ {text} }}").declarations[0] for text in ("g();", "g();", "h();"))
+    assert one == same
+    assert one != other

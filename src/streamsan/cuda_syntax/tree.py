@@ -235,6 +235,10 @@ class Block(Statement):
         del block.body
         return block
 
+    def __eq__(self, other: object) -> bool:
+        # Not what is still to be lowered: it is lowered here.
+        return isinstance(other, Block) and self.span == other.span and self.body == other.body
+
     def __getattr__(self, name: str) -> Any:
         """Called only for a slot that was never set: `body` of a lazy block."""
         if name != "body" or self._lower is None:
