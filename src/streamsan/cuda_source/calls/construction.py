@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from streamsan.cuda_source.library.braced import braced
 from streamsan.cuda_source.machine import Machine
-from streamsan.cuda_source.values.cells import Cell, Operand, Scope, StructObject
-from streamsan.cuda_source.values.classes import ClassInfo
+from streamsan.cuda_source.values.cells import Cell, Operand, Scope, StructObject, Symbol
+from streamsan.cuda_source.values.classes import ClassInfo, last_name
 from streamsan.cuda_source.values.frame import Frame, Thrown
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Expression, Function, InitList, Span, Unary
@@ -12,6 +13,12 @@ from streamsan.cuda_syntax.tree import Expression, Function, InitList, Span, Una
 
 def _is_expansion(argument: Expression) -> bool:
     return isinstance(argument, Unary) and argument.operator == "..."
+
+
+def _copies(constructor: Function, cls: ClassInfo) -> bool:
+    """Tell whether a constructor takes an object of its own class."""
+    type = constructor.parameters[0].type if constructor.parameters and not constructor.templates else None
+    return type is not None and not type.pointers and last_name(type.name) == last_name(cls.name)
 
 
 class Constructors:
@@ -40,6 +47,13 @@ class Constructors:
                 self._construct_copy(cell, cls, first, source, span)
                 return
         chosen = machine.overloads.choose(constructors, operands, cls.context())
+        if first is not None and chosen is not None and _copies(chosen, cls) and braced(first) is None:
+            # What is no object of the class has to become one first, by one of the others.
+            if isinstance(first.held, Symbol):
+                cell.value = machine.objects.unknown(CType(cls.name, cls.arguments), cell.name, "opaque")
+                return
+            others = [each for each in constructors if not _copies(each, cls)]
+            chosen = machine.overloads.choose(others, operands, cls.context())
         chosen = None if chosen is None else machine.linked(chosen)
         if chosen is None and not constructors and operands:
             self._aggregate(cell, cls, operands, span)
