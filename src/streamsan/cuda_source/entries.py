@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 from msgspec import Struct
 
@@ -165,7 +165,14 @@ def entries_of(home: Home, called_elsewhere: Set[str] = frozenset()) -> list[Ent
     entries = entries or candidates
     # What a header defines is walked where it is called; on its own it is checked when the header itself is.
     own = [entry for entry in entries if entry.span.file == program.unit.file]
-    return own or entries
+    return own or _called_by_headers_only(home, candidates) or entries
+
+
+def _called_by_headers_only(home: Home, candidates: Iterable[Entry]) -> list[Entry]:
+    """Return the entries of the file itself that only headers mention: by names that are others', or as callbacks."""
+    file = home.program.unit.file
+    called = _called_names(home.program, file)
+    return [each for each in candidates if each.span.file == file and last_name(each.name) not in called]
 
 
 def _candidates(home: Home, relevance: Relevance, among: Callable[[Function], bool] | None = None) -> list[Entry]:
@@ -200,10 +207,12 @@ def _candidates(home: Home, relevance: Relevance, among: Callable[[Function], bo
     return found
 
 
-def _called_names(program: Program) -> set[str]:
-    """Names that some body mentions, other than a function that mentions itself."""
+def _called_names(program: Program, file: str = "") -> set[str]:
+    """Names that some body mentions, other than a function that mentions itself; `file`: only bodies that stand there."""
     called: set[str] = set()
     for function in program.bodies():
+        if file and function.span.file != file:
+            continue
         own = last_name(function.name)
         for part in walk(function):
             name = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamsan.cuda_source.library.braced import braced
 from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.objects.class_layout import MOST_ALIKE
 from streamsan.cuda_source.values.cells import Cell, Operand, Scope, StructObject, Symbol
 from streamsan.cuda_source.values.classes import ClassInfo, last_name
 from streamsan.cuda_source.values.frame import Frame, Thrown
@@ -16,8 +17,8 @@ def _is_expansion(argument: Expression) -> bool:
 
 
 def _copies(constructor: Function, cls: ClassInfo) -> bool:
-    """Tell whether a constructor takes an object of its own class."""
-    type = constructor.parameters[0].type if constructor.parameters and not constructor.templates else None
+    """Tell whether a constructor takes an object of its own class, or of another of its template."""
+    type = constructor.parameters[0].type if constructor.parameters else None
     return type is not None and not type.pointers and last_name(type.name) == last_name(cls.name)
 
 
@@ -122,11 +123,14 @@ class Constructors:
 
     def _holds_itself(self, cls: ClassInfo) -> bool:
         """Tell whether a member of the class is being made for an object of it: a name that was taken for another's."""
+        alike = 0
         for frame in reversed(self.machine.frames):
             if frame.cls is None or frame.function != frame.cls.name:
                 return False
-            if frame.cls.name == cls.name and frame.cls.arguments == cls.arguments:
-                return True
+            if frame.cls.name == cls.name:
+                alike += 1
+                if alike >= MOST_ALIKE or frame.cls.arguments == cls.arguments:
+                    return True
         return False
 
     def _construct_default(self, cell: Cell, cls: ClassInfo, span: Span) -> None:

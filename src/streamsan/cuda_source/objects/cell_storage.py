@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from streamsan.cuda_source.library.tables import find_class
 from streamsan.cuda_source.machine import Machine
-from streamsan.cuda_source.objects.class_layout import DEEPEST_CLASS, Layout
+from streamsan.cuda_source.objects.class_layout import DEEPEST_CLASS, MOST_ALIKE, Layout
 from streamsan.cuda_source.objects.constant_lists import ConstantLists
 from streamsan.cuda_source.objects.own_streams import OwnStreams
 from streamsan.cuda_source.values.cells import (
@@ -39,6 +39,19 @@ from streamsan.cuda_source.values.types import (
 from streamsan.cuda_syntax.tree import Variable
 from streamsan.model.values import Handle, Origin, Symbol
 from streamsan.vocabulary import MemoryKind
+
+
+def _stands_in_itself(object: StructObject, member: CType) -> bool:
+    """Tell whether an object of a class would have itself as a part: what ends that (a specialisation) is not known."""
+    alike = 0
+    holder: StructObject | ArrayObject | None = None if member.pointers or member.reference else object
+    while isinstance(holder, StructObject):
+        if holder.cls is not None and holder.cls.name == member.name:
+            alike += 1
+            if alike >= MOST_ALIKE or holder.cls.arguments == member.arguments:
+                return True
+        holder = holder.cell.owner if holder.cell is not None else None
+    return False
 
 
 class Storage(Layout):
@@ -111,7 +124,9 @@ class Storage(Layout):
         kind = object.cell.kind if object.cell is not None else MemoryKind.HOST_STACK
         cell = Cell(None, type.plain(), field.name, object, kind, field.span)
         object.fields[field.name] = cell
-        if object.symbol is not None:
+        if _stands_in_itself(object, type):
+            cell.value = self.machine.fresh(field.name, "opaque")
+        elif object.symbol is not None:
             cell.value = self.unknown(type.plain(), field.name, object.symbol.origin)
             self.own_streams.tell_apart(cell)
         else:

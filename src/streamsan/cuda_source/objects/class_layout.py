@@ -15,6 +15,8 @@ from streamsan.cuda_syntax.tree import Variable
 POINTER_SIZE = 8
 DEEPEST_CLASS = 48
 """Classes inside each other."""
+MOST_ALIKE = 8
+"""objects of one template in each other, whose arguments are different"""
 
 
 class Layout:
