@@ -175,3 +175,20 @@ def test_none_of_what_was_decided_to_be_false_together_is_true_alone(tmp_path):
     path.write_text("#include <cuda_runtime.h>\n#include <cstdlib>\n" + text, encoding="utf-8")
     assert not [each for each in check([path]).findings if each.code in ("SS202", "SS201")]
     assert not reading_of(text, tmp_path).missed
+
+
+def test_a_pointer_to_constants_is_none_itself(tmp_path):
+    text = f"void work(const int* mask, void* memory) {{ if (mask != nullptr) {WORK} else {WORK} }}"
+    assert not reading_of(text, tmp_path).missed
+
+
+@pytest.mark.parametrize(("free", "severities"), [("cudaFree(d);", []), ("cudaFree(d); cudaFree(d);", ["note"])])
+def test_what_happens_only_without_the_pointer_is_a_note(free, severities, tmp_path):
+    text = f"""
+        void work(const int* mask, void* memory) {{
+            if (mask != nullptr) {WORK}
+            else {{ float* d; cudaMalloc(&d, 4); {free} }}
+        }}"""
+    path = tmp_path / "program.cu"
+    path.write_text("#include <cuda_runtime.h>\n" + text, encoding="utf-8")
+    assert [str(each.severity.value) for each in check([path]).findings if each.code == "SS201"] == severities

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import Cell, Status, Term, Value
 from streamsan.cuda_source.values.success import Success, is_status_type, means_success
+from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.model.values import Symbol
@@ -57,9 +58,14 @@ def _varies(machine: Machine, part: object) -> bool:
         return False
     cell = machine.find(part.name)
     if isinstance(cell, Cell):
-        return not cell.type.const
+        return _may_change(cell.type)
     variable = machine.program.global_names.get(part.name)
-    return variable is not None and not variable.type.const
+    return variable is not None and _may_change(variable.type)
+
+
+def _may_change(type: CType | tree.Type) -> bool:
+    """Tell whether a variable's value may change: of a pointer, `const` is said of what it points to."""
+    return not type.const or bool(type.pointers)
 
 
 def _unknowns(machine: Machine, condition: tree.Expression) -> Iterator[Value]:
