@@ -29,6 +29,8 @@ class Limits(Struct, frozen=True):
     """operations of all paths of one file"""
     depth: int = 40
     """calls nested in each other"""
+    call_steps: int = 15_000
+    """expressions and statements of a call into a header, before it has issued any operation"""
     nesting: int = 1500
     """statements and expressions nested in each other, over all active calls"""
     iterations: int = 64

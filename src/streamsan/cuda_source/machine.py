@@ -30,7 +30,7 @@ from streamsan.cuda_source.values.cells import (
     is_pointer,
 )
 from streamsan.cuda_source.values.classes import ClassInfo
-from streamsan.cuda_source.values.frame import Completion, Frame, PathEnds
+from streamsan.cuda_source.values.frame import CallEnds, Completion, Frame, PathEnds
 from streamsan.cuda_source.values.terms import condition, substitute
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Expression, Function, Span, Statement, Type
@@ -92,6 +92,10 @@ class Machine:
         self.conditional = 0
         """Undecided branches around the statement under execution."""
         self.steps = 0
+        self._call_ends: tuple[int, int] | None = None
+        """The call under way that may be left out: the steps after which it is, if nothing more is issued by then."""
+        self.issued = 0
+        """Calls of the API, and launches."""
         self.allowance: Allowance | None = None
         self.nesting = 0
         self.loop_depth = 0
@@ -151,6 +155,18 @@ class Machine:
         self.home, self.program, self.relevance = home, home.program, home.relevance
         self.globals = self._globals.setdefault(home, Scope())
 
+    @contextmanager
+    def dispensable(self, function: Function) -> Iterator[bool]:
+        """Run a call. True: it ends by `CallEnds` where it takes too long, being into a header, from elsewhere."""
+        if self._call_ends is not None or function.span.file == self.home.program.unit.file:
+            yield False
+            return
+        self._call_ends = self.steps + self.limits.call_steps, self.issued
+        try:
+            yield True
+        finally:
+            self._call_ends = None
+
     def home_of(self, function: Function | None) -> Home | None:
         """Return the unit in which a function's body stands, where that is another one than this."""
         if self.linkage is None or function is None:
@@ -173,6 +189,10 @@ class Machine:
             raise PathEnds("the path is longer than the budget of steps", span)
         if self.device.builder.operations > self.limits.operations:
             raise PathEnds("the path issues more operations than the budget", span)
+        if self._call_ends is not None and self.steps > self._call_ends[0]:
+            issued, self._call_ends = self.issued > self._call_ends[1], None
+            if not issued:
+                raise CallEnds
         if not self.steps % ALLOWANCE_STEPS and self.allowance is not None and (spent := self.allowance.spent):
             raise PathEnds(spent, span)
 

@@ -21,7 +21,7 @@ from streamsan.cuda_source.values.cells import (
     is_pointer,
 )
 from streamsan.cuda_source.values.classes import ClassInfo, last_name
-from streamsan.cuda_source.values.frame import Frame
+from streamsan.cuda_source.values.frame import CallEnds, Frame
 from streamsan.cuda_source.values.success import is_status_type
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Function, Parameter, Span, Type
@@ -103,10 +103,17 @@ class Functions:
             call_site=call_site,
             declaration=function,
         )
-        with self._entered(frame, function.parameters, operands, span):
-            if function.constructor and this is not None and cls is not None:
-                machine.constructors.initialise_members(function, this, cls, span)
-            return machine.statements.body(function.body, frame, function.returns)
+        left_out = False
+        try:
+            with machine.dispensable(function) as left_out, self._entered(frame, function.parameters, operands, span):
+                if function.constructor and this is not None and cls is not None:
+                    machine.constructors.initialise_members(function, this, cls, span)
+                return machine.statements.body(function.body, frame, function.returns)
+        except CallEnds:
+            if not left_out:
+                raise
+            machine.not_understood(span, f"calls of {name} take too long to follow")
+            return machine.unseen.call(name, operands, span, this=this)
 
     def _object_from_elsewhere(self, function: Function, given: bool, result: Operand) -> Operand:
         """Return what a function that is only declared returns: of a class of the program, an object of that class.

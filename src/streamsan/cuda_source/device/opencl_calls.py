@@ -83,6 +83,7 @@ class OpenClCalls:
         event = self._label(signature, values, node)
         site = machine.device.site(span, self._made_for() if api.returns and not event else "")
         first_slot = machine.device.builder.lengths.slots
+        machine.issued += 1
         outcome = machine.device.model.call(
             machine.device.thread,
             api.name,

@@ -125,3 +125,7 @@ class PathEnds(Exception):  # noqa: N818 - control flow, no error
         super().__init__(reason)
         self.reason = reason
         self.span = span
+
+
+class CallEnds(Exception):  # noqa: N818 - control flow, no error
+    """A call takes too long to follow, and has done nothing to a device: its caller goes on without it."""
