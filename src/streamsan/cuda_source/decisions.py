@@ -22,6 +22,8 @@ class Decisions:
         """positions in `taken`: the other way leaves the function or the program at once"""
         self.goals: dict[int, Goal] = {}
         """position in `taken` -> what the other way leads to"""
+        self.behind: dict[int, Goal] = {}
+        """position in `taken` -> what comes behind the branch, either way"""
         self.supposes_pointers = False
         """the condition under evaluation rests on an unknown pointer or handle being something: nobody decided that"""
         self._remembered: dict[Any, bool] = {}
@@ -49,9 +51,10 @@ class Decisions:
         self._remembered[question] = answer
         return answer
 
-    def leads_to(self, goal: Goal) -> None:
-        """Note what the other way of the latest choice leads to."""
+    def leads_to(self, goal: Goal, behind: Goal) -> None:
+        """Note what the other way of the latest choice leads to, and what comes behind both."""
         self.goals[len(self.taken) - 1] = goal
+        self.behind[len(self.taken) - 1] = behind
 
     def goes_against(self, branch: object, goal: Goal) -> bool:
         """A branch's condition is known. Tell whether the path goes the other way all the same, to its goal.
@@ -67,12 +70,22 @@ class Decisions:
             )
         return False
 
-    def alternatives(self) -> list[Alternative]:
-        """Return the paths that branch off this one, the earliest turn first."""
+    def alternatives(self, cut_off: bool) -> list[Alternative]:
+        """Return the paths that branch off this one, the earliest turn first.
+
+        `cut_off`: this one came to no good end. What it did not come to for that, the others lead to as well.
+        """
         turns = [
             Alternative(
-                (*self.taken[:position], not self.taken[position]), self.goals.get(position), position in self.leaving
+                (*self.taken[:position], not self.taken[position]),
+                self._goal(position, cut_off),
+                position in self.leaving,
             )
             for position in range(len(self.prefix), len(self.taken))
         ]
         return [*turns, *self._refused.values()]
+
+    def _goal(self, position: int, cut_off: bool) -> Goal | None:
+        goal = self.goals.get(position)
+        behind = self.behind.get(position) if cut_off else None
+        return goal if goal is None or behind is None else goal.and_also(behind)

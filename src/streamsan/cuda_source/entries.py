@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 
 from msgspec import Struct
 
@@ -165,14 +165,15 @@ def entries_of(home: Home, called_elsewhere: Set[str] = frozenset()) -> list[Ent
     entries = entries or candidates
     # What a header defines is walked where it is called; on its own it is checked when the header itself is.
     own = [entry for entry in entries if entry.span.file == program.unit.file]
-    return own or _called_by_headers_only(home, candidates) or entries
+    return own or _called_by_headers_only(home) or entries
 
 
-def _called_by_headers_only(home: Home, candidates: Iterable[Entry]) -> list[Entry]:
+def _called_by_headers_only(home: Home) -> list[Entry]:
     """Return the entries of the file itself that only headers mention: by names that are others', or as callbacks."""
     file = home.program.unit.file
     called = _called_names(home.program, file)
-    return [each for each in candidates if each.span.file == file and last_name(each.name) not in called]
+    own = _candidates(home, home.relevance, lambda function: function.span.file == file)
+    return [each for each in own if last_name(each.name) not in called]
 
 
 def _candidates(home: Home, relevance: Relevance, among: Callable[[Function], bool] | None = None) -> list[Entry]:

@@ -106,7 +106,7 @@ def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
             worlds += 1
             steps += run.machine.steps
             operations += run.builder.operations
-            agenda.add(turn, run.decisions.alternatives())
+            agenda.add(turn, run.decisions.alternatives(run.cut_off))
             if not agenda.is_empty and (
                 allowance.spent or limits.are_spent(steps, operations, worlds, agenda.leads_on)
             ):

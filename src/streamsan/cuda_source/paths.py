@@ -79,6 +79,8 @@ class Path:
         self.entry = entry
         self.strict = strict
         self.truncated = False
+        self.cut_off = False
+        """it ended by an error of the program's, or a budget, and not where its entry does"""
         self.decisions = Decisions(turn.prefix, turn.against)
         unit = home.program.unit
         self.builder = TraceBuilder(unit.file, platform_of_texts(unit.files.values()), "source")
@@ -98,12 +100,12 @@ class Path:
             else:
                 self.entry.run(self.machine)
         except PathEnds as end:
-            self.truncated = True
+            self.truncated = self.cut_off = True
             self.note(end.reason, end.span)
-        except Exited:
-            pass
+        except Exited as exited:
+            self.cut_off = not exited.normal
         except Thrown:
-            pass
+            self.cut_off = True
         except RecursionError:
             self.truncated = True
             self.note("nested too deeply to follow")
@@ -128,9 +130,11 @@ class Path:
             end = machine.returned_at or end
         except Exited as exited:
             kind = ExitKind.NORMAL if exited.normal else ExitKind.ABORTED
+            self.cut_off = not exited.normal
             end = exited.span or end
         except Thrown as thrown:
             kind = ExitKind.ABORTED
+            self.cut_off = True
             end = thrown.span
         del machine.frames[1:]
         site = device.site(end)

@@ -95,8 +95,19 @@ class Branches:
         machine = self.machine
         answer, known = machine.decide(condition, likely=likely)
         if not known:
-            machine.decisions.leads_to(Goal(machine.home.prospects, tuple(otherwise if answer else then)))
+            prospects = machine.home.prospects
+            machine.decisions.leads_to(
+                Goal(prospects, tuple(otherwise if answer else then)), Goal(prospects, self._behind())
+            )
         return answer, known
+
+    def _behind(self) -> tuple[Code, ...]:
+        """Return what comes behind a branch of the file itself: those of headers are many, and seldom about it."""
+        machine = self.machine
+        function = machine.frame.declaration
+        if function is None or function.span.file != machine.home.program.unit.file:
+            return ()
+        return tuple(each for frame in reversed(machine.frames) for each in frame.rest())
 
     def _led_to(self, branch: tree.Statement | None, other: tree.Statement | None) -> tuple[Code, ...]:
         """Return what a branch leads to: itself, and what only comes after it because the other one leaves."""

@@ -27,6 +27,10 @@ class Goal(Struct, frozen=True):
         """Tell whether it leads to a call that no path has come to."""
         return any(self.prospects.has_new(node) for node in self.nodes)
 
+    def and_also(self, other: Goal) -> Goal:
+        """Return both goals as one."""
+        return Goal(self.prospects, (*self.nodes, *other.nodes))
+
 
 class Prospects:
     """Answers for one unit; shared by all its paths. What is exhausted stays so, since paths only come to more."""

@@ -1,0 +1,57 @@
+"""Headers that compute a lot, and do nothing to a device: they do not spend what their users need."""
+
+from __future__ import annotations
+
+import pytest
+from reading import reading_of
+
+from streamsan import check
+
+PARSER = """#pragma once
+int more(int);
+struct Tree { int value; Tree* left; Tree* right; };
+inline int parse(int depth) {
+    int sum = 0;
+    for (int i = 0; i < 60; ++i)
+        for (int j = 0; j < 60; ++j)
+            for (int k = 0; k < 60; ++k) { if (sum % 7 == 3) sum += more(i * j); else sum += k; }
+    return sum;
+}
+struct Pool { virtual void reserve(int bytes) = 0; };
+inline void grow(Pool& pool) { pool.reserve(parse(3)); }
+"""
+TWICE = "cudaFree(d); cudaFree(d);"
+ONCE = "cudaFree(d);"
+
+
+def found(folder, text):
+    (folder / "parser.h").write_text(PARSER)
+    source = folder / "user.cu"
+    source.write_text('#include <cuda_runtime.h>\n#include "parser.h"\n' + text)
+    return [each.code for each in check([str(source)]).findings if each.severity.value != "note"]
+
+
+@pytest.mark.parametrize(("frees", "codes"), [(TWICE, ["SS201"]), (ONCE, [])], ids=["wrong", "right"])
+def test_the_path_goes_on_behind_a_long_call(tmp_path, frees, codes):
+    calls = "parse(1); parse(2); parse(3); parse(4); parse(5); parse(6);"
+    assert found(tmp_path, f"int main() {{ {calls} float* d; cudaMalloc(&d, 4); {frees} }}\n") == codes
+
+
+def test_what_a_header_issues_is_not_left_out(tmp_path):
+    (tmp_path / "wrapper.h").write_text(
+        "#pragma once\n#include \"parser.h\"\n"
+        "inline void release(float* d) { cudaFree(d); parse(1); parse(2); parse(3); cudaFree(d); }\n"
+    )
+    text = '#include "wrapper.h"\nint main() { float* d; cudaMalloc(&d, 4); release(d); }\n'
+    assert found(tmp_path, text) == ["SS201"]
+
+
+def test_what_headers_mention_by_name_is_read_by_itself(tmp_path):
+    (tmp_path / "parser.h").write_text(PARSER)
+    text = """#include "parser.h"
+        struct Memory : Pool { void* data; void reserve(int bytes) override; };
+        void Memory::reserve(int bytes) { cudaFree(data); cudaMalloc(&data, bytes); }
+        """
+    reading = reading_of(text, tmp_path)
+    assert not reading.missed
+    assert [world.entry for world in reading.worlds] == ["Memory::reserve"]
