@@ -192,3 +192,41 @@ def test_what_happens_only_without_the_pointer_is_a_note(free, severities, tmp_p
     path = tmp_path / "program.cu"
     path.write_text("#include <cuda_runtime.h>\n" + text, encoding="utf-8")
     assert [str(each.severity.value) for each in check([path]).findings if each.code == "SS201"] == severities
+
+
+MACROS = {
+    "braces": "#define FAIL(what) { throw what; }",
+    "once": "#define FAIL(what) do { log_it(what); abort(); } while (0)",
+    "another": "#define LEAVE(what) { throw what; }\n#define FAIL(what) LEAVE(what)",
+}
+
+
+@pytest.mark.parametrize("name", ["braces", "once", "another"])
+def test_a_macro_that_throws_or_exits_leaves_at_once(name, tmp_path):
+    checks = "".join(f"if (!fine({number})) FAIL(1);\n" for number in range(30))
+    text = f"#include <cstdlib>\n{MACROS[name]}\nbool fine(int); void log_it(int);\n"
+    text += f"int main() {{ void* memory; cudaMalloc(&memory, 4); {checks} {WORK} cudaFree(memory); cudaFree(memory); }}"
+    reading = reading_of(text, tmp_path)
+    assert not reading.missed
+    assert [each.kind for each in operations(reading.worlds[0])].count("FREE") == 2
+    path = tmp_path / "program.cu"
+    path.write_text("#include <cuda_runtime.h>\n" + text, encoding="utf-8")
+    found = [str(each.severity.value) for each in check([path]).findings if each.code == "SS201"]
+    assert found == ["error"]
+
+
+def test_a_macro_that_only_may_leave_is_no_exit(tmp_path):
+    text = f"#define CHECKED(x) if (!(x)) throw 1\nbool fine(int); void work(void* memory) {{\nif (fine(1)) {WORK}\nelse CHECKED(fine(2));\n}}"
+    assert not reading_of(text, tmp_path).missed
+
+
+def test_the_way_past_a_branch_that_ends_the_program_leads_to_the_rest(tmp_path):
+    # What ends it is not seen before: each of the many branches of what tells of the error leads to nothing new.
+    (tmp_path / "telling.h").write_text(
+        "#include <cstdlib>\nbool odd(int);\ninline void tell(int n) {\n"
+        + "".join(f"if (odd({number})) n += 1; else n -= {number};\n" for number in range(12))
+        + "if (n > 1 || n < 3) std::abort();\n}\n"
+    )
+    checks = "".join(f"if (odd(-{number})) tell({number});\n" for number in range(1, 5))
+    text = f'#include "telling.h"\nvoid work(void* memory) {{ {checks} {WORK} }}'
+    assert not reading_of(text, tmp_path).missed

@@ -52,6 +52,15 @@ def _last_of(node: tree.Statement) -> tree.Statement:
     return node
 
 
+def _body_of(macro: tree.Macro) -> tree.Block:
+    """Return what a macro stands for, as statements."""
+    if isinstance(macro.expression, tree.StatementExpression):
+        return macro.expression.body
+    if macro.expression is not None:
+        return tree.Block(macro.span, [tree.ExpressionStatement(macro.span, macro.expression)])
+    return tree.Block(macro.span, list(macro.statements or []))
+
+
 def _is_nothing(value: tree.Expression | None) -> bool:
     """Tell whether a value is written as a null pointer, or as false."""
     if isinstance(value, tree.Cast):
@@ -209,11 +218,12 @@ class Relevance:
         return name in _EXITS or self._exits(name)
 
     def _exits(self, name: str) -> bool:
-        """Tell whether all functions of a name end the program and issue no work: they tell of an error."""
+        """Tell whether a macro, or all functions of a name, end the program and issue no work: they tell of an error."""
         key = f"exits {name}"
         if key not in self._functions:
             self._functions[key] = False  # recursion ends nothing
-            bodies = self.host_bodies(name)
+            macro = self.macros.get(name)
+            bodies = self.host_bodies(name) if macro is None else [_body_of(macro)]
             self._functions[key] = bool(bodies) and all(
                 self._ends_program(_last_of(body)) and not any(self._is_work(part) for part in walk(body))
                 for body in bodies
