@@ -205,7 +205,9 @@ MACROS = {
 def test_a_macro_that_throws_or_exits_leaves_at_once(name, tmp_path):
     checks = "".join(f"if (!fine({number})) FAIL(1);\n" for number in range(30))
     text = f"#include <cstdlib>\n{MACROS[name]}\nbool fine(int); void log_it(int);\n"
-    text += f"int main() {{ void* memory; cudaMalloc(&memory, 4); {checks} {WORK} cudaFree(memory); cudaFree(memory); }}"
+    text += (
+        f"int main() {{ void* memory; cudaMalloc(&memory, 4); {checks} {WORK} cudaFree(memory); cudaFree(memory); }}"
+    )
     reading = reading_of(text, tmp_path)
     assert not reading.missed
     assert [each.kind for each in operations(reading.worlds[0])].count("FREE") == 2
@@ -216,7 +218,9 @@ def test_a_macro_that_throws_or_exits_leaves_at_once(name, tmp_path):
 
 
 def test_a_macro_that_only_may_leave_is_no_exit(tmp_path):
-    text = f"#define CHECKED(x) if (!(x)) throw 1\nbool fine(int); void work(void* memory) {{\nif (fine(1)) {WORK}\nelse CHECKED(fine(2));\n}}"
+    text = f"""#define CHECKED(x) if (!(x)) throw 1
+        bool fine(int);
+        void work(void* memory) {{ if (fine(1)) {WORK} else CHECKED(fine(2)); }}"""
     assert not reading_of(text, tmp_path).missed
 
 

@@ -39,7 +39,7 @@ def test_the_path_goes_on_behind_a_long_call(tmp_path, frees, codes):
 
 def test_what_a_header_issues_is_not_left_out(tmp_path):
     (tmp_path / "wrapper.h").write_text(
-        "#pragma once\n#include \"parser.h\"\n"
+        '#pragma once\n#include "parser.h"\n'
         "inline void release(float* d) { cudaFree(d); parse(1); parse(2); parse(3); cudaFree(d); }\n"
     )
     text = '#include "wrapper.h"\nint main() { float* d; cudaMalloc(&d, 4); release(d); }\n'

@@ -209,7 +209,7 @@ def _candidates(home: Home, relevance: Relevance, among: Callable[[Function], bo
 
 
 def _called_names(program: Program, file: str = "") -> set[str]:
-    """Names that some body mentions, other than a function that mentions itself; `file`: only bodies that stand there."""
+    """Names that some body mentions, other than a function that mentions itself. `file`: only bodies there."""
     called: set[str] = set()
     for function in program.bodies():
         if file and function.span.file != file:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from streamsan.cuda_source.library.braced import braced
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.objects.class_layout import MOST_ALIKE
-from streamsan.cuda_source.values.cells import Cell, Operand, Scope, StructObject, Symbol
+from streamsan.cuda_source.values.cells import Cell, Operand, Scope, StructObject
 from streamsan.cuda_source.values.classes import ClassInfo, last_name
 from streamsan.cuda_source.values.frame import Frame, Thrown
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Expression, Function, InitList, Span, Unary
+from streamsan.model.values import Symbol
 
 
 def _is_expansion(argument: Expression) -> bool:

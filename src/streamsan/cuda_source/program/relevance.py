@@ -218,7 +218,7 @@ class Relevance:
         return name in _EXITS or self._exits(name)
 
     def _exits(self, name: str) -> bool:
-        """Tell whether a macro, or all functions of a name, end the program and issue no work: they tell of an error."""
+        """Tell whether a macro, or all functions of a name, end the program and issue no work: after an error."""
         key = f"exits {name}"
         if key not in self._functions:
             self._functions[key] = False  # recursion ends nothing
