@@ -37,7 +37,7 @@ def test_the_path_goes_on_behind_a_long_call(tmp_path, frees, codes):
 
 def test_what_a_header_issues_is_not_left_out(tmp_path):
     (tmp_path / "wrapper.h").write_text(
-        '#pragma once\n#include "parser.h"\ninline void release(float* d) { cudaFree(d); level14(1); cudaFree(d); }\n'
+        '#pragma once\n#include "parser.h"\ninline void release(float* d) { cudaFree(d); level12(1); cudaFree(d); }\n'
     )
     text = '#include "wrapper.h"\nint main() { float* d; cudaMalloc(&d, 4); release(d); }\n'
     assert found(tmp_path, text) == ["SS201"]
