@@ -80,7 +80,7 @@ class Path:
         self.strict = strict
         self.truncated = False
         self.cut_off = False
-        """it ended by an error of the program's, or a budget, and not where its entry does"""
+        """it ended by an error of the program's, and not where its entry does"""
         self.decisions = Decisions(turn.prefix, turn.against)
         unit = home.program.unit
         self.builder = TraceBuilder(unit.file, platform_of_texts(unit.files.values()), "source")
@@ -100,7 +100,7 @@ class Path:
             else:
                 self.entry.run(self.machine)
         except PathEnds as end:
-            self.truncated = self.cut_off = True
+            self.truncated = True
             self.note(end.reason, end.span)
         except Exited as exited:
             self.cut_off = not exited.normal
