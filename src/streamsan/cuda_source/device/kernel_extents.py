@@ -1,4 +1,4 @@
-"""How far a kernel reaches behind its pointers, in numbers that nobody knows: `if (i < n)` is an extent."""
+"""How far a kernel reaches behind its pointers, also in numbers that nobody knows: `if (i < n)` is an extent."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ def extents_of(
     kernels = machine.relevance.kernels
     if function is None or not kernels.may_be_followed(function):
         return {}
-    if not any(_is_of_unknown_size(machine, each.held) for each in operands):
+    if not any(isinstance(each.held, DevicePointer) for each in operands):
         return {}
     given = dict(zip((each.name for each in function.parameters), operands, strict=False))
     sizes = {each.name: _element(machine, each) for each in function.parameters}
     rounds: list[Mapping[str, tuple[int, int]]] = []
-    for at in range(ROUNDS):
+    given_numbers = [*_counts(grid), *_counts(block), *(each.held for each in operands)]
+    is_known = not any(isinstance(machine.known(each), Symbol | Term) for each in given_numbers)
+    for at in range(1 if is_known else ROUNDS):
         blocks, threads = _three(machine, grid, at), _three(machine, block, at)
         if blocks is None or threads is None:
             return {}
@@ -38,8 +40,9 @@ def extents_of(
             if number is not None and not sizes[name]:
                 numbers[name] = number
         rounds.append(kernels.touched_by(function, blocks, threads, numbers))
+    if is_known:
+        rounds *= ROUNDS
     found: Extents = {}
-    given_numbers = [*_counts(grid), *_counts(block), *(each.held for each in operands)]
     for name, size in sizes.items():
         if not size or not any(name in each for each in rounds):
             continue
@@ -48,13 +51,6 @@ def extents_of(
         if span is not None:
             found[name] = span
     return found
-
-
-def _is_of_unknown_size(machine: Machine, value: Value) -> bool:
-    if not isinstance(value, DevicePointer):
-        return False
-    allocation = machine.device.model.core.allocation_of(machine.device.thread, value.pointer)
-    return allocation is not None and not allocation.size
 
 
 def _element(machine: Machine, parameter: Parameter) -> int:

@@ -123,11 +123,19 @@ class UnknownExtents:
             self._known = None
 
     def _within(self, pointer: Pointer, size: Any, touches: bool) -> Region | None:
-        """Return the most bytes that `std::min(half, rest)` can be; None: they have no bound, or are known.
+        """Return the bytes of a use in an allocation of known size; None: as it stands.
 
-        It is all of them mostly. Without this the use would be one of all that the allocation has from there on.
+        Those that a kernel touches whose arguments are known, or the most that `std::min(half, rest)` can be, which it
+        is mostly: without this the use would be one of all that the allocation has from there on.
         """
-        most = self._most(size) if pointer.exact and isinstance(size, Symbol | Term) else None
+        if not pointer.exact or not isinstance(size, Symbol | Term):
+            return None
+        span = self._spans.get(size) if isinstance(size, Symbol) else None
+        if span is not None:
+            begin, end = span[0] or (0, 0)
+            inside = end > begin and pointer.address + begin >= pointer.base
+            return Region(pointer.address + begin, end - begin, touches) if inside and len(set(span)) == 1 else None
+        most = self._most(size)
         return Region(pointer.address, most, touches) if most is not None and 0 < most < WHOLE else None
 
     def _most(self, value: Any) -> int | None:

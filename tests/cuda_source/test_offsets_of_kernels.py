@@ -1,0 +1,38 @@
+"""A kernel that begins where one of its arguments says: which elements of a buffer of known size it touches."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamsan import check
+
+PROGRAM = """#include <cuda_runtime.h>
+__global__ void fill(float* values, int first, int last) {{
+    int i = first + blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < last) values[i] = 1;
+}}
+int main() {{
+    cudaStream_t one, other;
+    float* values;
+    cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    cudaMalloc(&values, 256 * sizeof(float));
+    fill<<<4, 32, 0, one>>>(values, 0, 128);
+    fill<<<4, 32, 0, other>>>(values, {first}, {last});
+    cudaDeviceSynchronize();
+    cudaFree(values);
+    cudaStreamDestroy(one);
+    cudaStreamDestroy(other);
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "codes"),
+    [(128, 256, set()), (0, 128, {"SS109"}), (96, 224, {"SS109"}), (127, 255, {"SS109"}), (128, 128, set())],
+    ids=["behind", "the same", "in part", "one element", "nothing"],
+)
+def test_two_parts_on_two_streams(tmp_path, first, last, codes):
+    source = tmp_path / "parts.cu"
+    source.write_text(PROGRAM.format(first=first, last=last))
+    assert {each.code for each in check([str(source)]).findings if each.severity.name != "NOTE"} == codes
