@@ -47,8 +47,7 @@ int main() {{
 PACKETS = """#include <cuda_runtime.h>
 #include <cstdio>
 int main() {{
-    size_t half;
-    scanf("%zu", &half);
+    const size_t half = 4096;
     char *values, *space;
     cudaStream_t stream;
     cudaStreamCreate(&stream);
@@ -88,7 +87,7 @@ def test_a_half_that_is_being_filled_is_told(tmp_path, most, half):
     assert found(tmp_path, SAVING, most=most, half=half, size="1 << 20") == {"SS108"}
 
 
-def test_halves_of_a_size_that_is_not_known_stay_apart(tmp_path):
+def test_halves_that_are_copied_whole_stay_apart(tmp_path):
     assert found(tmp_path, PACKETS, half="written", bytes="half") == set()
 
 

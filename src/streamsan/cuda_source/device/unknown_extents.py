@@ -34,7 +34,7 @@ WHOLE = 1 << 32
 MOST_REGIONS = 128
 _EXTREMES: dict[str, Callable[[int, int], int]] = {"min": min, "max": max}
 _COMPUTED = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "<", "!", "&&", "||", *_EXTREMES})
-_OF_THE_DEVICE = frozenset({MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED, MemoryKind.PINNED})
+_OF_THE_DEVICE = frozenset({MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED})
 
 Knowledge = tuple[tuple[Symbol, Any], ...]
 """What was known of the unknowns that a use rests on: a condition may say more later on, and other bytes are meant."""
