@@ -349,7 +349,8 @@ def main() -> int:
             if options.json:
                 with open(options.json, "a", encoding="utf-8") as kept:
                     print(json.dumps(record), file=kept)
-            print(f"\r{number} of {len(left)}", end="", file=sys.stderr, flush=True)
+            if sys.stderr.isatty():
+                print(f"\r{number} of {len(left)}", end="", file=sys.stderr, flush=True)
         print(file=sys.stderr)
     lines, fine = told(records)
     print("\n".join(lines))
