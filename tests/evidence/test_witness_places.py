@@ -227,10 +227,10 @@ def test_a_lambda_s_thread_is_named_after_the_variable_that_holds_it(tmp_path: P
     )
     assert finding.witness[1].startswith("host thread `main` issues kernel `sum` to")
     other = "used here, in the order of the per-thread default stream of `feeder`"
-    assert f"{other}: it writes `data` (from its source)" in {r.message for r in finding.related}
+    assert f"{other}: it writes all of `data` (from its source)" in {r.message for r in finding.related}
     own = "the per-thread default stream of `main`"
     assert said_at(finding, line_of(text, "sum<<<")) == [
-        f"used here, in the order of {own}: it reads `data` (from its source); nothing orders {own} after the kernel"
+        f"used here, in the order of {own}: it reads all of `data` (from its source); nothing orders {own} after the kernel"
     ]
 
 
