@@ -230,7 +230,8 @@ def test_a_lambda_s_thread_is_named_after_the_variable_that_holds_it(tmp_path: P
     assert f"{other}: it writes all of `data` (from its source)" in {r.message for r in finding.related}
     own = "the per-thread default stream of `main`"
     assert said_at(finding, line_of(text, "sum<<<")) == [
-        f"used here, in the order of {own}: it reads all of `data` (from its source); nothing orders {own} after the kernel"
+        f"used here, in the order of {own}: it reads all of `data` (from its source); "
+        f"nothing orders {own} after the kernel"
     ]
 
 
