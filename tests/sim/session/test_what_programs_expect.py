@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -100,3 +103,15 @@ def test_a_graph_is_printed_into_its_file(tmp_path: Path) -> None:
     text = path.read_text()
     assert text.startswith("digraph")
     assert '"graph_1_node_0" -> "graph_1_node_1";' in text
+
+
+def test_the_first_call_of_a_program_may_ask_for_the_device(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(
+        "from cuda.bindings import driver\n"
+        "driver.cuInit(0)\n"
+        "major = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR\n"
+        "print(driver.cuDeviceGetAttribute(major, 0)[1], driver.cuDeviceGetName(32, 0)[1].decode())\n"
+    )
+    command = [sys.executable, "-m", "streamsan", "--no-config", "sim", "app.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert re.match(r"[1-9]\d* Simulated device", done.stdout), done.stdout
