@@ -33,13 +33,8 @@ def give(rows: Mapping[str, Callable[[ModelCore, Call, Machine], Value]]) -> Non
 
 def answer(core: ModelCore, call: Call) -> Outcome:
     """Return what a call gives; nothing, with success, where that is not known."""
-    if core.machine is None:
-        return Outcome()
-    # Imported late: what is read in a source asks no machine.
-    from streamsan.model import rarer_calls as rarer_calls
-
     function = ANSWERS.get(call.api.name)
-    if function is None:
+    if function is None or core.machine is None:
         return Outcome()
     try:
         return function(core, call, core.machine)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from streamsan.model import rarer_calls as rarer_calls  # what a program asks this machine is answered there
 from streamsan.model.executor import Executor
 from streamsan.model.programmatic import is_used_early
 from streamsan.model.work import CopyWork, KernelWork, Work
