@@ -35,9 +35,9 @@ from recording import (
     WorkloadError,
     build_with_cupti,
     compiled,
-    compute_sanitizer,
     empty_subscriber,
     recorded,
+    torch_tools,
     value_of,
 )
 
@@ -45,7 +45,6 @@ PLAIN, EMPTY, THIS, OTHER = "plain", "a subscriber that does nothing", "streamsa
 STORM = "launch storm (us a launch; one process for each value)"
 FAILURES = (WorkloadError, OSError, subprocess.CalledProcessError)
 TOLD, NO_SITES = "a tracker that does nothing", "streamsan run --no-sites"
-MEMCHECK, TORCH_SANITIZER = "compute-sanitizer memcheck", "PyTorch's CUDA Sanitizer"
 OTHERS_STEPS, OTHERS_TURNS = 5, 3
 
 
@@ -151,10 +150,7 @@ def start(script: Script, folder: Path, against: Path | None) -> list[list[Serve
 def run_other_tools(script: Script) -> None:
     """Measure a script's steps under each other tool, beside a plain process: few, for they are slow."""
     command = [sys.executable, str(HERE / script.source), "serve"]
-    tools = [Way(PLAIN), Way(TORCH_SANITIZER, environment={"TORCH_CUDA_SANITIZER": "1"})]
-    if words := compute_sanitizer():
-        tools.append(Way(MEMCHECK, words))
-    processes = [Served(command, way) for way in tools]
+    processes = [Served(command, way) for way in torch_tools()]
     if is_ready(script, [processes]):
         run(replace(script, steps=OTHERS_STEPS), [processes], OTHERS_TURNS)
     for process in processes:

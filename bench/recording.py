@@ -87,6 +87,14 @@ def compute_sanitizer() -> list[str]:
     return [found, "--tool", "memcheck", "--track-stream-ordered-races", "all"] if found else []
 
 
+def torch_tools() -> list[Way]:
+    """Return a plain way, and one for each other tool that says something of PyTorch's work."""
+    tools = [Way("plain"), Way("PyTorch's CUDA Sanitizer", environment={"TORCH_CUDA_SANITIZER": "1"}, rounds=1)]
+    if words := compute_sanitizer():
+        tools.append(Way("compute-sanitizer memcheck", words, rounds=1))
+    return tools
+
+
 def build_with_cupti(library: Path, source: str, *options: str) -> None:
     """Compile a library of this folder that uses CUPTI's headers."""
     cuda = Path(shutil.which("nvcc") or "").resolve().parents[1]
@@ -267,10 +275,7 @@ def mlp(folder: Path, rounds: int, others: bool) -> None:
         print(f"  {name:<42} {statistics.median(of_way):19.3f}x   ({spread}; {against})", flush=True)
     if not others:
         return
-    slow = [Way("plain"), Way("PyTorch's CUDA Sanitizer", environment={"TORCH_CUDA_SANITIZER": "1"}, rounds=1)]
-    if words := compute_sanitizer():
-        slow.append(Way("compute-sanitizer memcheck", words, rounds=1))
-    measure("PyTorch MLP training step, 50 steps", "ms per step", [*command, "50", "1"], slow, 1, min)
+    measure("PyTorch MLP training step, 50 steps", "ms per step", [*command, "50", "1"], torch_tools(), 1, min)
 
 
 def replay(folder: Path, rounds: int, others: bool) -> None:
