@@ -6,6 +6,7 @@ false then is no path of the program.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from streamsan.cuda_source.values.cells import Cell, CellPointer, Operand, SymbolPointer, Term
@@ -30,21 +31,26 @@ class Questions:
     def __init__(self) -> None:
         self._answers: dict[Question, Symbol] = {}
 
-    def answer(self, name: str, operands: list[Operand], this: Cell | None) -> Symbol | None:
-        """Return what the same question was answered before; None: it was not asked yet, or is no question."""
-        question = _question(name, operands, this)
-        return None if question is None else self._answers.get(question)
+    def answer(self, name: str, operands: list[Operand], this: Cell | None, new: Callable[[], Symbol]) -> Symbol:
+        """Return what the same question was answered before, else a new answer, which is kept.
 
-    def answered(self, name: str, operands: list[Operand], this: Cell | None, answer: Symbol) -> None:
-        """Keep an answer. A call that is no question may change what it is given: that is asked anew."""
+        A call that is no question may change what it is given: that is asked anew.
+        """
         question = _question(name, operands, this)
-        if question is not None:
-            self._answers[question] = answer
-        elif self._answers:
-            given = {this, *(each.cell for each in operands)}
-            given |= {each.held.cell for each in operands if isinstance(each.held, CellPointer)}
-            given.discard(None)
-            self._answers = {asked: known for asked, known in self._answers.items() if given.isdisjoint(asked)}
+        if question is None:
+            self._forget_about(operands, this)
+            return new()
+        if question not in self._answers:
+            self._answers[question] = new()
+        return self._answers[question]
+
+    def _forget_about(self, operands: list[Operand], this: Cell | None) -> None:
+        if not self._answers:
+            return
+        given = {this, *(each.cell for each in operands)}
+        given |= {each.held.cell for each in operands if isinstance(each.held, CellPointer)}
+        given.discard(None)
+        self._answers = {asked: known for asked, known in self._answers.items() if given.isdisjoint(asked)}
 
 
 def _question(name: str, operands: list[Operand], this: Cell | None) -> Question | None:

@@ -55,10 +55,7 @@ class Unseen:
 
     def _answer(self, name: str, operands: list[Operand], this: Cell | None, origin: Origin) -> Symbol:
         """Return an unknown: the same one where the same was asked before."""
-        known = self._questions.answer(name, operands, this)
-        answer = known if known is not None else self.machine.fresh(last_name(name), origin)
-        self._questions.answered(name, operands, this, answer)
-        return answer
+        return self._questions.answer(name, operands, this, lambda: self.machine.fresh(last_name(name), origin))
 
     def _is_check(self, name: str, operands: list[Operand]) -> bool:
         """An unseen macro or function that gets a status to check: it neither keeps nor changes anything."""
