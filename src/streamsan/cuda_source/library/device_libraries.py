@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamsan.cuda_source.library.host_data import product_of
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     CallSite,
@@ -149,9 +150,7 @@ def copy(machine: Machine, operands: list[Operand], call: CallSite, *, name: str
     source, target = counts, counts + 2
     if len(operands) <= target + 1:
         return work(machine, operands, call, name=name)
-    size: Value = 1
-    for operand in operands[:counts]:
-        size = machine.expressions.operators.arithmetic("*", size, machine.expressions.load(operand, call.span))
+    size = product_of(machine, operands[:counts], call.span)
     # Rows of what is packed follow each other; else how far it reaches is not known.
     strides = [machine.expressions.load(operands[at + 1], call.span) for at in (source, target)]
     first = machine.expressions.load(operands[0], call.span) if counts > 2 else 1

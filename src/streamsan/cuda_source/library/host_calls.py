@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from streamsan.cuda_source.library.host_data import forget_numbers, text_of, touch, value_of
+from streamsan.cuda_source.library.host_data import forget_numbers, product_of, text_of, touch, value_of
 from streamsan.cuda_source.library.strings import String
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
@@ -60,7 +60,7 @@ def access(
 
     `results` are out-arguments whose pointer gets an unknown value; `sizes`, multiplied, the bytes that are touched.
     """
-    size = _product(machine, [operands[at] for at in sizes if at < len(operands)], call) if sizes else None
+    size = product_of(machine, [operands[at] for at in sizes if at < len(operands)], call.span) if sizes else None
     for position, operand in enumerate(operands):
         value = machine.expressions.load(operand, call.span)
         if not is_pointer(value):
@@ -78,13 +78,6 @@ def access(
             if cell is not None:
                 cell.value = machine.fresh("end", "input")
     return machine.fresh("number", "input")
-
-
-def _product(machine: Machine, operands: Sequence[Operand], call: CallSite) -> Value:
-    product: Value = 1
-    for operand in operands:
-        product = machine.expressions.operators.arithmetic("*", product, machine.expressions.load(operand, call.span))
-    return product
 
 
 def print_(machine: Machine, operands: list[Operand], call: CallSite, *, format: int, target: int | None = None) -> Any:

@@ -34,6 +34,14 @@ def value_of(machine: Machine, operands: list[Operand], position: int, call: Cal
     return machine.expressions.load(operands[position], call.span)
 
 
+def product_of(machine: Machine, operands: list[Operand], span: Span) -> Value:
+    """Return the product of some arguments: the bytes that a size and counts come to."""
+    product: Value = 1
+    for operand in operands:
+        product = machine.expressions.operators.arithmetic("*", product, machine.expressions.load(operand, span))
+    return product
+
+
 def cell_from(
     machine: Machine,
     type: CType,
