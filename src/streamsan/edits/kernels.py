@@ -9,7 +9,8 @@ from streamsan.edits.language import AnyLanguage
 from streamsan.edits.layout import inserted
 from streamsan.edits.variant import Variant
 from streamsan.evidence.fix.change_steps import KernelWaits
-from streamsan.rules.case import Case, kernel_name
+from streamsan.rules.case import Case
+from streamsan.rules.launch_names import kernel_name
 
 _REST = re.compile(r"\s*(//.*)?\Z")
 

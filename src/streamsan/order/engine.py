@@ -15,7 +15,7 @@ from streamsan.order.places import by_place
 from streamsan.order.thresholds import uncounted, without_kept_pools, worth_saying
 from streamsan.patterns.late_pattern import late_pattern
 from streamsan.trace.rows import Rows
-from streamsan.trace.trace import Thread
+from streamsan.trace.trace import RECORDING, Thread
 from streamsan.vocabulary import EdgeClass, FactVariant, MemoryKind, RelatedRole, RuleCode, StreamKind
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ CALLED_FOR_AN_ANSWER = late_pattern(
     "Query|Get|CanAccess|Can[A-Z]|Is[A-Z]|Peek|Choose|Check|Supported|Destroy|Unload|Release|Free"
 )
 """In the names of calls whose failure is an answer, or that undo something."""
-RECORDING = "recording"
 """the origin of a trace of a program that ran on a real device"""
 BEGINS_AT = "begins_at"
 """metadata of a recording whose older part is lost: number of its first operation that does not restate another"""

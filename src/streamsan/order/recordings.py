@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streamsan.order.analysed_trace import AnalysedTrace
-from streamsan.order.engine import RECORDING, Analysis
+from streamsan.order.engine import Analysis
 from streamsan.order.facts import Operation
 from streamsan.order.poison_remark import poison_remark
+from streamsan.trace.trace import RECORDING
 
 MOST_CALLS = 4
 """Calls that are named as those the program was in; of further threads it only says how many there are."""

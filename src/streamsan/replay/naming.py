@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from streamsan.replay.replayed_steps import Node, Step
-from streamsan.rules.case import kernel_name
-from streamsan.rules.collective_names import collective_noun
+from streamsan.rules.launch_names import launched
 from streamsan.trace import Trace
 from streamsan.vocabulary import NodeKind, OperationKind
 
@@ -37,11 +36,7 @@ _KERNELS = (OperationKind.LAUNCH, NodeKind.KERNEL)
 def called(trace: Trace, piece: Step | Node) -> str:
     """Return the name of an operation or a node: "kernel `scale` (line 39)"."""
     site = trace.site(piece.site)
-    if piece.kind in _KERNELS:
-        kernel = f"kernel `{kernel_name(site.label)}`" if site.label else "a kernel"
-        noun = collective_noun(site.label) or kernel
-    else:
-        noun = _noun_of(piece)
+    noun = launched(site.label, trace.origin) if piece.kind in _KERNELS else _noun_of(piece)
     return f"{noun} (line {site.line})" if site.line else noun
 
 

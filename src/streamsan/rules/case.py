@@ -11,21 +11,19 @@ from streamsan.findings.finding import Basis, Contract, Finding, Location, Obser
 from streamsan.order.facts import AllocationFact, Fact, Operation
 from streamsan.platforms import Platform, platform_of_call
 from streamsan.rules.collective_names import collective_name
+from streamsan.rules.launch_names import is_library_call, kernel_name, launched
 from streamsan.rules.names_in_lines import MEMORY, STREAM, name_in_line
-from streamsan.trace.function_names import short_name
 from streamsan.trace.host_threads import thread_name
 from streamsan.trace.site import Site
 from streamsan.trace.source_lines import SourceLines
-from streamsan.trace.trace import Thread
+from streamsan.trace.trace import RECORDING, Thread
 from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, RelatedRole, StreamKind
 
 DEFAULT = "the default stream"
 PER_THREAD = "the per-thread default stream"
 ANONYMOUS = "the memory"
-RECORDING = "recording"
 LONGEST_EXPLANATION = 300
 SMALLEST_UNIT = 1 << 10
-ANONYMOUS_NAMESPACE = "(anonymous namespace)::"
 
 
 class Names(Protocol):
@@ -325,6 +323,8 @@ class Case:
         api = self.api(operation)
         if operation.kind is OperationKind.LAUNCH and api in _LAUNCHED_BY_SYNTAX:
             label = self.names.site(operation.site).label
+            if is_library_call(label, self.names.origin):
+                return f"`{label}`"
             return f"the launch of kernel `{kernel_name(label)}`" if label else "a kernel launch"
         return f"`{api}`" if api else _PLAIN.get(operation.kind, "the call")
 
@@ -337,15 +337,16 @@ class Case:
         if kind in _KERNELS and (collective := collective_name(label)):
             return collective
         if kind is OperationKind.LAUNCH:
-            return f"kernel `{kernel_name(label)}`" if label else "a kernel"
+            return launched(label, self.names.origin)
         if kind is OperationKind.HOST_FUNCTION:
             return f"host function `{label}`" if label else "a host function"
         if kind is OperationKind.HOST_ACCESS:
             return "the host"
         if kind is OperationKind.GRAPH_NODE:
             # In a recording only kernels have names.
-            kernel = bool(label) and self.names.origin == RECORDING
-            return f"kernel `{kernel_name(label)}`" if kernel else self._node(label, self.api(operation))
+            if label and self.names.origin == RECORDING:
+                return launched(label, RECORDING)
+            return self._node(label, self.api(operation), self.names.origin)
         if kind is OperationKind.OPAQUE_CALL:
             return f"the call of `{label}`" if label else "a call that cannot be seen"
         noun = _WORK.get(kind)
@@ -355,10 +356,10 @@ class Case:
         return f"{noun} (`{api}`)" if api else noun
 
     @staticmethod
-    def _node(label: str, api: str) -> str:
+    def _node(label: str, api: str, origin: str) -> str:
         """Return the name of a graph's node: captured calls have their own API, others cudaGraphAdd...Node."""
         if "Launch" in api or "KernelNode" in api or (label and not api):
-            return f"kernel `{kernel_name(label)}`" if label else "a kernel"
+            return launched(label, origin)
         noun = next((noun for part, noun in _NODES if part in api), "")
         return f"{noun} (`{api}`)" if noun else f"the graph node (`{api}`)" if api else "a node of the graph"
 
@@ -619,11 +620,6 @@ _MADE = {
     MemoryKind.GRAPH: "allocated here, by a node of the graph",
     MemoryKind.POOL_BLOCK: "handed out here, by a pool",
 }
-
-
-def kernel_name(label: str) -> str:
-    """Return a kernel's name without parameters, return type and anonymous namespaces."""
-    return short_name(label).replace(ANONYMOUS_NAMESPACE, "")
 
 
 def byte_count(size: int) -> str:

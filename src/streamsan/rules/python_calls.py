@@ -7,7 +7,8 @@ import re
 from streamsan.findings.suppressions import PYTHON_SUFFIXES
 from streamsan.order.facts import Operation
 from streamsan.patterns.late_pattern import late_pattern
-from streamsan.rules.case import RECORDING, Case
+from streamsan.rules.case import Case
+from streamsan.trace.trace import RECORDING
 
 _WAITS = late_pattern("wait|sync|finish|block_until", re.IGNORECASE)
 _PACKAGE = late_pattern(r"/(?:site|dist)-packages/(\w+(?:/\w+)*)/__init__\.py$")

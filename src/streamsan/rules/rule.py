@@ -13,11 +13,12 @@ from msgspec.structs import replace
 from streamsan.findings.finding import Confidence, Contract, Finding, Fix, Location, Observed, Related, Severity
 from streamsan.order.facts import Fact
 from streamsan.rules.callers import callers
-from streamsan.rules.case import RECORDING, Case, CaseBasis
+from streamsan.rules.case import Case, CaseBasis
 from streamsan.rules.fix_steps import FixStep
 from streamsan.rules.interfaces import calls_low_level, of_low_level
 from streamsan.rules.race_sides import RaceSides
 from streamsan.rules.wrong_execution import WrongExecution
+from streamsan.trace.trace import RECORDING
 from streamsan.vocabulary import EdgeClass, FactVariant, OperationKind, RelatedRole, RuleCode, SlotFlag
 
 _TAKES_ARGUMENTS = (OperationKind.LAUNCH, OperationKind.GRAPH_LAUNCH, OperationKind.GRAPH_NODE)

@@ -7,7 +7,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from streamsan.platforms import platform_of_call
-from streamsan.rules.case import kernel_name
+from streamsan.rules.launch_names import kernel_name
 from streamsan.trace import Trace
 from streamsan.trace.store import Slots
 from streamsan.vocabulary import OperationKind

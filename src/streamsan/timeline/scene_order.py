@@ -13,12 +13,13 @@ from msgspec import Struct, field
 
 from streamsan.findings.scene import SceneEdge
 from streamsan.order._engine import Engine
-from streamsan.order.engine import RECORDING, asking_apis, begins_at
+from streamsan.order.engine import asking_apis, begins_at
 from streamsan.timeline.drawn_edges import REASON_WORDS, EdgeReason
 from streamsan.timeline.lanes import LaneKind
 from streamsan.timeline.scene_window import Window
 from streamsan.timeline.timeline import Timeline
 from streamsan.trace import Trace
+from streamsan.trace.trace import RECORDING
 
 REMEMBERED = 400_000
 """operations back to which the engine answers for sure"""

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from streamsan.evidence.fix.edited_trace import EditableTrace
 from streamsan.order._engine import Engine
-from streamsan.order.engine import RECORDING, begins_at
+from streamsan.order.engine import begins_at
 from streamsan.trace import Trace
 from streamsan.trace.device_spans import device_spans
 from streamsan.trace.store import Slots, durations, owners
+from streamsan.trace.trace import RECORDING
 from streamsan.vocabulary import OperationKind
 
 BEFORE, CALL, LAUNCH, GAP = 0, 1, 2, 3

@@ -11,11 +11,12 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from streamsan.order._engine import Engine
-from streamsan.order.engine import RECORDING, asking_apis, begins_at
+from streamsan.order.engine import asking_apis, begins_at
 from streamsan.order.facts import Operation, operation_kind
 from streamsan.order.rearrangement import operation_starts
 from streamsan.trace import Trace
 from streamsan.trace.store import Slots
+from streamsan.trace.trace import RECORDING
 from streamsan.vocabulary import EventKind, OperationKind
 
 SYNCHRONISES = (

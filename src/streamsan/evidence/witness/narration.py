@@ -7,10 +7,10 @@ from streamsan.evidence.witness.known_order import Order, Sync
 from streamsan.evidence.witness.rounds import rounds_later
 from streamsan.order.facts import Operation
 from streamsan.rules.callers import calls_within, common_calls
-from streamsan.rules.case import Case, kernel_name
+from streamsan.rules.case import Case
 from streamsan.rules.catalogue.implicit import copy_that_waits
 from streamsan.rules.catalogue.lifetime import short
-from streamsan.rules.collective_names import collective_noun
+from streamsan.rules.launch_names import launched
 from streamsan.rules.wrong_execution import WrongExecution
 from streamsan.trace.site import Site
 from streamsan.vocabulary import AccessMode, FactVariant, MemoryKind, OperationKind, RelatedRole
@@ -83,7 +83,7 @@ class Narrator:
             return "the graph"
         label = self.case.names.site(operation.site).label
         if operation.kind is OperationKind.LAUNCH and label:
-            return collective_noun(label) or f"kernel `{kernel_name(label)}`"
+            return launched(label, self.case.names.origin)
         return short(self.case, operation)
 
     def deed(self, operation: Operation) -> str:

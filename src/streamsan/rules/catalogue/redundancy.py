@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from streamsan.order.facts import Fact, Operation
-from streamsan.rules.case import RECORDING, Case
+from streamsan.rules.case import Case
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.python_calls import is_in_python, line_waits, named_wait, python_call, python_wait
 from streamsan.rules.rule import CostRule, Wording
+from streamsan.trace.trace import RECORDING
 from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode, StreamKind
 
 

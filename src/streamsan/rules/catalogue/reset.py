@@ -6,9 +6,10 @@ from typing import ClassVar
 
 from streamsan.findings.finding import Contract, Location, Observed, Related, Severity
 from streamsan.order.facts import Operation
-from streamsan.rules.case import RECORDING, Case
+from streamsan.rules.case import Case
 from streamsan.rules.fix_steps import FixStep, Remedy, step
 from streamsan.rules.rule import Rule, Wording
+from streamsan.trace.trace import RECORDING
 from streamsan.vocabulary import FactVariant, OperationKind, RelatedRole, RuleCode, SlotFlag
 
 RESET_CONTRACT = Contract(
