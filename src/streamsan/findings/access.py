@@ -30,6 +30,8 @@ class KnownFrom(StrEnum):
     SIGNATURE = "signature"
     """a pointer to `const`"""
     SOURCE = "source"
+    DOCUMENTATION = "documentation"
+    """a function of a library"""
     ARGUMENTS = "arguments"
     """of the call: a copy, a fill"""
     NOWHERE = ""

@@ -7,9 +7,11 @@ from msgspec.structs import replace
 from streamsan.findings.access import Access, Bytes, Deed, KnownFrom, Overlap
 from streamsan.findings.finding import Related
 from streamsan.order.facts import Operation, Touch
-from streamsan.rules.case import RECORDING, Case
+from streamsan.rules.case import Case
 from streamsan.rules.collective_names import collective_noun
+from streamsan.rules.launch_names import is_library_call
 from streamsan.rules.touched_bytes import bytes_of, in_words, pitch_of, shared
+from streamsan.trace.trace import RECORDING
 from streamsan.vocabulary import AccessMode, MemoryKind, OperationKind, RelatedRole, SlotFlag
 
 _USES = (RelatedRole.USE, RelatedRole.OTHER)
@@ -33,6 +35,7 @@ _SAID = {
     KnownFrom.HOST: "seen as it happened",
     KnownFrom.SIGNATURE: "from its signature",
     KnownFrom.SOURCE: "from its source",
+    KnownFrom.DOCUMENTATION: "from its documentation",
     KnownFrom.ARGUMENTS: "from its arguments",
 }
 
@@ -151,7 +154,8 @@ class RaceSides:
         if acting.sequence in names.seen_launches and touch.end and not self._case.is_constant():
             return KnownFrom.DEVICE
         if not recorded:
-            return KnownFrom.SOURCE
+            is_library = is_library_call(names.site(acting.site).label, names.origin)
+            return KnownFrom.DOCUMENTATION if is_library else KnownFrom.SOURCE
         # No signature tells of variables.
         variable = self._case.allocation is not None and self._case.allocation.kind is MemoryKind.DEVICE_SYMBOL
         if variable or self._case.is_read_from_code(acting):

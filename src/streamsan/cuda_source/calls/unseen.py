@@ -99,6 +99,8 @@ class Unseen:
         if isinstance(value, BracedList):
             for item in value.operands:
                 self._invalidate(item, span)
+        elif isinstance(value, LibraryObject):
+            value.handed_out()
         elif isinstance(value, CellPointer):
             self._replace(value.cell)
         elif isinstance(value, ElementPointer):
@@ -121,7 +123,9 @@ class Unseen:
         elif isinstance(held, ArrayObject):
             held.cells.clear()
             held.symbol = machine.fresh(cell.name, "opaque")
-        elif not isinstance(held, LibraryObject | FunctionValue | Closure):
+        elif isinstance(held, LibraryObject):
+            held.handed_out()
+        elif not isinstance(held, FunctionValue | Closure):
             cell.value = machine.objects.unknown(cell.type, cell.name, "opaque")
             machine.objects.adopt(cell)
 

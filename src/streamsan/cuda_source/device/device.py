@@ -21,6 +21,7 @@ from streamsan.cuda_source.values.cells import (
 )
 from streamsan.cuda_source.values.terms import combine
 from streamsan.cuda_syntax.tree import Span, Variable
+from streamsan.kernels.uses import Use
 from streamsan.model import events
 from streamsan.model import values as model_values
 from streamsan.model.device_model import DeviceModel
@@ -28,8 +29,8 @@ from streamsan.model.opencl.objects import MemoryObject
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Lifetime
 from streamsan.model.statuses import NOT_READY
-from streamsan.model.values import Handle, Pointer, Symbol
-from streamsan.vocabulary import FreeClass, LostKind, MemoryKind
+from streamsan.model.values import Handle, KernelArgument, Pointer, Symbol
+from streamsan.vocabulary import FreeClass, LostKind, MemoryKind, SlotFlag
 
 
 class Device:
@@ -186,6 +187,13 @@ class Device:
         if succeeded:
             self.model.query_succeeded(self.thread, handle, site)
         return not succeeded
+
+    @staticmethod
+    def argument(use: Use, value: model_values.Value) -> KernelArgument:
+        """Return memory so used; an address that is not known exactly says nothing of its first element."""
+        known = value.exact or value.offset is not None if isinstance(value, Pointer) else isinstance(value, Symbol)
+        flags = use.flags if known else use.flags & ~SlotFlag.TOUCHES
+        return (value, use.mode, flags) if flags else (value, use.mode)
 
     def opaque_call(self, name: str, reached: list[Value], span: Span) -> None:
         """Unseen code gets these pointers and handles."""

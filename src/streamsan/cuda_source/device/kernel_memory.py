@@ -29,7 +29,6 @@ from streamsan.cuda_syntax.tree import Expression, Function, Launch, Literal_, N
 from streamsan.kernels.behaviour import KernelBehaviour
 from streamsan.kernels.pointer_uses import use_by_type
 from streamsan.kernels.uses import Start, Use
-from streamsan.model import values as model_values
 from streamsan.model.values import Handle, KernelArgument, Pointer, Symbol
 from streamsan.vocabulary import AccessMode, MemoryKind, SlotFlag
 
@@ -119,13 +118,6 @@ def kernel_of(machine: Machine, handles: dict[Symbol | Handle, str | FunctionVal
     return Kernel(last_name(name), tuple(map(machine.linked, found)))
 
 
-def _argument(use: Use, value: model_values.Value) -> KernelArgument:
-    """Return memory so used; an address that is not known exactly says nothing of its first element."""
-    known = value.exact or value.offset is not None if isinstance(value, Pointer) else isinstance(value, Symbol)
-    flags = use.flags if known else use.flags & ~SlotFlag.TOUCHES
-    return (value, use.mode, flags) if flags else (value, use.mode)
-
-
 def _reaching(argument: KernelArgument, extent: Symbol) -> KernelArgument:
     """Return memory so used, of which it is known how far; what is only updated by atomic operations may leave gaps."""
     flags = argument[2] if len(argument) > 2 else 0
@@ -198,7 +190,7 @@ def _named_variables(machine: Machine, uses: Mapping[str, Use], span: Span) -> K
             continue
         array = cell.value if isinstance(cell.value, ArrayObject) else None
         place = CellPointer(cell) if array is None else ElementPointer(array, 0)
-        found.append(_argument(use, machine.device.address(place, span)))
+        found.append(machine.device.argument(use, machine.device.address(place, span)))
     return found
 
 
@@ -310,17 +302,17 @@ def _flatten(
 ) -> None:
     if isinstance(value, DevicePointer):
         machine.made_names.used(value)
-        arguments.append(_argument(use, value.pointer))
+        arguments.append(machine.device.argument(use, value.pointer))
     elif isinstance(value, SymbolPointer):
-        arguments.append(_argument(use, machine.device.address(value, span)))
+        arguments.append(machine.device.argument(use, machine.device.address(value, span)))
     elif isinstance(value, Symbol):
         scalar = parameter is not None and not parameter.type.pointers and machine.resolve(parameter.type).name != ""
         if value.origin != "uninitialised" and (not scalar) and value.number in machine.live_handles:
-            arguments.append(_argument(use, value))
+            arguments.append(machine.device.argument(use, value))
     elif isinstance(value, ElementPointer | CellPointer):
         storage = value.array if isinstance(value, ElementPointer) else value.cell
         if storage.host is not None or storage.kind == MemoryKind.MANAGED or machine.memory.is_part(value):
-            arguments.append(_argument(use, machine.device.address(value, span)))
+            arguments.append(machine.device.argument(use, machine.device.address(value, span)))
 
 
 def _flatten_parts(

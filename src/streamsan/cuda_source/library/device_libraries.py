@@ -1,16 +1,19 @@
 """CUDA's own libraries (cuBLAS, cuFFT, cuRAND, cuSPARSE, cuSOLVER, cuDNN, NCCL): work on a handle's stream.
 
-Their calls are uses, of unknown mode, of the device memory that they are given or that their descriptors hold, on the
-stream that the handle was told (`cublasSetStream`), else on the default stream. Calls that return results to the host
-wait for them. Destroying a handle may free memory and wait (cuBLAS documents that it synchronises the device), which
-orders everything before it: nothing is concluded from that, either way.
+Their calls are uses of the device memory that they are given or that their descriptors hold, on the stream that the
+handle was told (`cublasSetStream`), else on the default stream. The tables say of many calls which arguments they read
+and write. Of the others, and where unseen code had the handle, the mode is unknown. Calls that return results to the
+host wait for them. Destroying a handle may free memory and wait (cuBLAS documents that it synchronises the device),
+which orders everything before it: nothing is concluded from that, either way.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from streamsan.cuda_source.library.argument_uses import Used, used_anyhow, used_by
 from streamsan.cuda_source.library.host_data import product_of
+from streamsan.cuda_source.library.tables import uses_of
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     CallSite,
@@ -30,7 +33,7 @@ from streamsan.cuda_source.values.types import SIGNED_BITS, UNSIGNED_BITS, CType
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Handle
 from streamsan.patterns.late_pattern import late_pattern
-from streamsan.vocabulary import AccessMode, MemoryKind
+from streamsan.vocabulary import MemoryKind
 
 DEEPEST_DESCRIPTOR = 6
 _ASKS = late_pattern(r"(?i)_?size|_?get|query|estimate|supported")
@@ -48,6 +51,12 @@ class LibraryHandle(LibraryObject):
         self.name = name
         self.stream: Value = 0
         self.given: list[Value] = []
+        self.is_followed = True
+        """all that it was told was seen"""
+
+    def handed_out(self) -> None:
+        """Unseen code got it, and may have told it another stream."""
+        self.is_followed = False
 
     def parts(self) -> list[Any]:
         return [*self.given, self.stream]
@@ -107,16 +116,24 @@ def _forget_outputs(machine: Machine, values: list[Value], span: Span) -> None:
 
 
 def _issue_call(machine: Machine, name: str, values: list[Value], span: Span, waits: bool = False) -> None:
-    found: list[Value] = []
+    memory: list[list[Value]] = []
     for value in values:
-        _memory(machine, value, found)
-    issue(machine, name, found, _stream_of(values), waits, span)
+        memory.append([])
+        _memory(machine, value, memory[-1])
+    stream = _stream_of(values)
+    handles = [value for value in values if isinstance(value, LibraryHandle)]
+    is_followed = isinstance(stream, Handle) or handles
+    if is_followed and all(handle.is_followed for handle in handles):
+        used = used_by(uses_of(name), memory)
+    else:
+        used = used_anyhow(memory)
+    issue(machine, name, used, stream, waits, span)
 
 
-def issue(machine: Machine, name: str, memory: list[Value], stream: Value, waits: bool, span: Span) -> None:
-    """Issue work on a stream that uses memory in an unknown way; with `waits`, the host waits for it."""
+def issue(machine: Machine, name: str, used: Used, stream: Value, waits: bool, span: Span) -> None:
+    """Issue work on a stream that uses memory; with `waits`, the host waits for it."""
     device = machine.device
-    arguments = [(device.address(value, span), AccessMode.OPAQUE) for value in memory]
+    arguments = [device.argument(use, device.address(value, span)) for value, use in used]
     where = device.plain(stream)
     device.model.launch(device.thread, name, arguments, where, device.site(span, name))
     if waits:

@@ -8,6 +8,10 @@ serves with `std::` too. A model is `module.name` of this package; what else a r
 - ``functions``: models of functions. ``quiet_functions``: the same, of calls that no loop has to be run for.
 - ``families``: functions known by the shape of their names. The first of the ``calls`` whose ``when`` is found in the
   name says the model, which also gets the name.
+- ``uses``: how calls use the memory of their arguments, by positions from 0, execution policies left out: one that
+  ``reads``, ``writes`` or ``updates`` it touches its first element; ``may_write``: perhaps not. ``ends``: only where a
+  range ends. A row serves calls with memory at all of these positions, and if it says ``arguments``, with so many. What
+  a call is given elsewhere it may use in any way.
 - ``classes``, ``quiet_classes``: models of classes. ``sizes``: bytes of their objects.
 - ``objects``: models of objects that each program has one of. ``constants``: values.
 """
@@ -23,10 +27,13 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from streamsan.cuda_source.library.argument_uses import ArgumentUses
 from streamsan.cuda_source.values.cells import FunctionModel, LibraryObject
 from streamsan.patterns.late_pattern import late_pattern
 
 _PACKAGE = "streamsan.cuda_source.library"
+_VERSIONS = late_pattern(r"(_v2)?(_64)?$")
+"""of a function whose arguments have the same places"""
 
 
 class Row(Struct):
@@ -69,6 +76,7 @@ class Tables(Struct):
     constants: dict[str, Any] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     families: list[Family] = field(default_factory=list)
+    uses: list[ArgumentUses] = field(default_factory=list)
     harmless: set[str] = field(default_factory=set)
     harmless_beginnings: tuple[str, ...] = ()
 
@@ -86,6 +94,7 @@ class Tables(Struct):
         for family in content.get("families", ()):
             calls = [(late_pattern(call.pop("when", "")), Row(call.pop("model"), call)) for call in family["calls"]]
             self.families.append(Family(late_pattern(family["names"]), calls, family.get("quiet", False)))
+        self.uses += map(ArgumentUses.of_row, content.get("uses", ()))
         self.constants.update(content.get("constants", {}))
         self.sizes.update(
             {name: int(size) for size, names in content.get("sizes", {}).items() for name in names.split()}
@@ -147,6 +156,13 @@ def find_function(name: str) -> FunctionModel | None:
     """Return the model of a function."""
     row = _function_row(name)
     return row.function() if row is not None else None
+
+
+@lru_cache(maxsize=4096)
+def uses_of(name: str) -> list[ArgumentUses]:
+    """Return the ways in which a call by this name may use the memory of its arguments."""
+    plain = _VERSIONS.sub("", name)
+    return [row for row in tables().uses if row.names.fullmatch(plain)]
 
 
 @lru_cache(maxsize=4096)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from streamsan.cuda_source.library.algorithms import copy_range
+from streamsan.cuda_source.library.argument_uses import used_anyhow, used_by
 from streamsan.cuda_source.library.device_libraries import issue
 from streamsan.cuda_source.library.host_data import touch, type_argument
 from streamsan.cuda_source.library.iterator_ranges import Range
 from streamsan.cuda_source.library.modelled import Modelled
 from streamsan.cuda_source.library.sequences import Sequence
+from streamsan.cuda_source.library.tables import uses_of
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
@@ -35,7 +37,7 @@ from streamsan.vocabulary import AccessMode
 def run(machine: Machine, name: str, values: list[Value], stream: Value, waits: bool, span: Span) -> None:
     """Issue an algorithm on a stream; it is complete when the call returns, unless it was told not to wait."""
     memory = [value for value in values if isinstance(value, DevicePointer | SymbolPointer)]
-    issue(machine, name, list(memory), stream, waits, span)
+    issue(machine, name, used_anyhow([list(memory)]), stream, waits, span)
 
 
 class DeviceVector(Modelled):
@@ -206,6 +208,7 @@ def algorithm(machine: Machine, operands: list[Operand], call: CallSite, *, name
     held = [held_by(operand) for operand in operands]
     policy = next((value for value in held if isinstance(value, Policy)), Policy())
     operands = [operand for operand, value in zip(operands, held, strict=True) if not isinstance(value, Policy)]
+    held = [value for value in held if not isinstance(value, Policy)]
     values = [machine.expressions.load(operand, call.span) for operand in operands]
     if name == "thrust::copy" and len(operands) == 3 and all(isinstance(v, ElementPointer) for v in values):
         return copy_range(machine, Range(machine, operands, call), call, moved=False)
@@ -237,10 +240,13 @@ def _issue_on_arguments(
     for value in values:
         if isinstance(value, ElementPointer | CellPointer):
             touch(machine, value, AccessMode.READ_WRITE, span)
-    reached = [*values, *(part for value in held for part in _inside(value))]
-    if not any(isinstance(value, DevicePointer | SymbolPointer) for value in reached):
+    memory: list[list[Value]] = [
+        [each for each in (value, *_inside(whole)) if isinstance(each, DevicePointer | SymbolPointer)]
+        for value, whole in zip(values, held, strict=True)
+    ]
+    if not any(memory):
         return False
-    run(machine, name, reached, stream, waits, span)
+    issue(machine, name, used_by(uses_of(name), memory), stream, waits, span)
     return True
 
 

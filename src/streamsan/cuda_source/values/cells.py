@@ -341,6 +341,9 @@ class LibraryObject:
     def destroy(self, machine: Any, span: Span) -> None:
         """Run the destructor."""
 
+    def handed_out(self) -> None:
+        """Unseen code got it, as an argument."""
+
     def call(self, machine: Any, method: str, operands: list[Operand], span: Span) -> Any:
         """Call a method or operator; NOT_MODELLED if the model does not know it."""
         return NOT_MODELLED
