@@ -56,15 +56,27 @@ class Script:
     source: str
     groups: int
     steps: int
+    arguments: tuple[str, ...] = ()
+    """before the word that lets it be served"""
     most_groups: int = 32
     """as many as have room on the device, all at once"""
     tells_torch_blocks: bool = False
     """and it does little else: what PyTorch's own telling costs is measured too, and recording without call sites"""
 
+    @property
+    def name(self) -> str:
+        """The name of its traces."""
+        return "-".join([Path(self.source).stem, *self.arguments])
+
+    def command(self) -> list[str]:
+        """Return what starts a process that is served."""
+        return [sys.executable, str(HERE / self.source), *self.arguments, "serve"]
+
 
 CUPY = "cupy_blocks.py"
 SCRIPTS = (
-    Script("PyTorch, a language model's step (ms)", "language_model.py", 4, 10, most_groups=5),
+    Script("PyTorch, a small language model's step (ms)", "language_model.py", 4, 10, most_groups=3),
+    Script("PyTorch, a large language model's step (ms)", "language_model.py", 3, 5, ("large",), most_groups=3),
     Script("PyTorch, a small MLP's step (ms)", "mlp.py", 8, 50),
     Script("PyTorch, 1,000 tensors made and dropped (ms)", "tensors.py", 6, 100, tells_torch_blocks=True),
     Script("CuPy, 1,000 arrays made and dropped (ms)", CUPY, 3, 50),
@@ -132,25 +144,23 @@ def storm(folder: Path, against: Path | None, rounds: int) -> None:
 
 def start(script: Script, folder: Path, against: Path | None) -> list[list[Served]]:
     """Start the processes of all groups."""
-    command = [sys.executable, str(HERE / script.source), "serve"]
     groups = []
     for group in range(script.groups):
-        all_ways = ways(folder / f"{script.source}-{group}", against)
+        all_ways = ways(folder / f"{script.name}-{group}", against)
         if script.tells_torch_blocks:
-            place = folder / f"{script.source}-{group}-no-sites"
+            place = folder / f"{script.name}-{group}-no-sites"
             place.mkdir()
             all_ways[1:1] = [
                 Way(TOLD, environment={"EMPTY_TRACKER": empty_tracker(folder)}),
                 Way(NO_SITES, [*recorded(place, "--no-sites")]),
             ]
-        groups.append([Served(command, way) for way in all_ways])
+        groups.append([Served(script.command(), way) for way in all_ways])
     return groups
 
 
 def run_other_tools(script: Script) -> None:
     """Measure a script's steps under each other tool, beside a plain process: few, for they are slow."""
-    command = [sys.executable, str(HERE / script.source), "serve"]
-    processes = [Served(command, way) for way in torch_tools()]
+    processes = [Served(script.command(), way) for way in torch_tools()]
     if is_ready(script, [processes]):
         run(replace(script, steps=OTHERS_STEPS), [processes], OTHERS_TURNS)
     for process in processes:

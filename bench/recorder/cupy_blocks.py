@@ -5,11 +5,9 @@
 """
 
 import collections
-import statistics
-import sys
 
 import cupy
-from served import StandIn, serve, timed
+from served import StandIn, workload
 
 stand_in = StandIn()
 SIZES = (1 << 10, 1 << 14, 1 << 18)
@@ -24,12 +22,6 @@ def step() -> None:
         alive.append(cupy.empty(SIZES[k % len(SIZES)], dtype=cupy.float32))
 
 
-wait = cupy.cuda.Device().synchronize
-milliseconds = timed(step, wait)
 for _ in range(3):
     step()
-if sys.argv[1:] == ["serve"]:
-    serve(stand_in, milliseconds, wait, warm_up=3)
-else:
-    count, rounds = (int(word) for word in (sys.argv[1:] or ["100", "5"]))
-    print(f"{statistics.median(milliseconds(count) for _ in range(rounds)) * 1e3 / IN_A_STEP:.4f}")
+workload(stand_in, step, cupy.cuda.Device().synchronize, steps=100, in_a_step=IN_A_STEP)

@@ -3,11 +3,8 @@
 `mlp.py STEPS ROUNDS` runs by itself, `mlp.py serve` runs what its input asks for (served.py).
 """
 
-import statistics
-import sys
-
 import torch
-from served import StandIn, serve, timed
+from served import StandIn, workload
 
 stand_in = StandIn()
 torch.manual_seed(0)
@@ -28,11 +25,6 @@ def step() -> None:
     optimizer.step()
 
 
-milliseconds = timed(step, torch.cuda.synchronize)
 for _ in range(30):
     step()
-if sys.argv[1:] == ["serve"]:
-    serve(stand_in, milliseconds, torch.cuda.synchronize, warm_up=3)
-else:
-    count, rounds = (int(word) for word in (sys.argv[1:] or ["300", "5"]))
-    print(f"{statistics.median(milliseconds(count) for _ in range(rounds)):.4f}")
+workload(stand_in, step, torch.cuda.synchronize, steps=300)

@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import resource
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -75,6 +76,29 @@ def timed(step: Callable[[], None], wait: Callable[[], None]) -> Callable[[int],
         return (time.perf_counter() - begin) / steps * 1e3
 
     return milliseconds
+
+
+def workload(
+    stand_in: StandIn,
+    step: Callable[[], None],
+    wait: Callable[[], None],
+    steps: int,
+    rounds: int = 5,
+    warm_up: int = 3,
+    in_a_step: int = 0,
+) -> None:
+    """Run what the command line asks for: `serve`, or so many steps in so many rounds, by itself.
+
+    By itself it prints the milliseconds of a step, a median, or the microseconds of each of `in_a_step` things.
+    """
+    milliseconds = timed(step, wait)
+    if sys.argv[-1:] == ["serve"]:
+        serve(stand_in, milliseconds, wait, warm_up)
+        return
+    given = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    count, times = given or (steps, rounds)
+    taken = statistics.median(milliseconds(count) for _ in range(times))
+    print(f"{taken * 1e3 / in_a_step if in_a_step else taken:.4f}")
 
 
 def serve(stand_in: StandIn, milliseconds: Callable[[int], float], wait: Callable[[], None], warm_up: int) -> None:

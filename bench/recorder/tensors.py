@@ -8,11 +8,9 @@ nothing, the library of that path.
 import collections
 import ctypes
 import os
-import statistics
-import sys
 
 import torch
-from served import StandIn, serve, timed
+from served import StandIn, workload
 
 stand_in = StandIn()
 SIZES = (1 << 10, 1 << 14, 1 << 18)
@@ -27,13 +25,8 @@ def step() -> None:
         alive.append(torch.empty(SIZES[k % len(SIZES)], device="cuda"))
 
 
-milliseconds = timed(step, torch.cuda.synchronize)
 for _ in range(3):
     step()
 if tracker := os.environ.get("EMPTY_TRACKER"):
     ctypes.CDLL(tracker).attach()
-if sys.argv[1:] == ["serve"]:
-    serve(stand_in, milliseconds, torch.cuda.synchronize, warm_up=3)
-else:
-    count, rounds = (int(word) for word in (sys.argv[1:] or ["100", "5"]))
-    print(f"{statistics.median(milliseconds(count) for _ in range(rounds)) * 1e3 / IN_A_STEP:.4f}")
+workload(stand_in, step, torch.cuda.synchronize, steps=100, in_a_step=IN_A_STEP)
