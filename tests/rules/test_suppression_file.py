@@ -29,6 +29,9 @@ def hides(tmp_path: Path, text: str, one: Finding) -> bool:
         ("SS501 a.cu", True),
         ("SS504, SS501 a.cu  known", True),
         ("SS504 a.cu", False),
+        ("SS5 a.cu  all of them", True),
+        ("SS1,SS50 a.cu", True),
+        ("SS1 a.cu", False),
         ("SS501 src/*.cu:7 only this one", True),
         ("SS501 src/*.cu:8", False),
         ("SS501 ** function=main a reason", True),
@@ -61,6 +64,14 @@ def test_what_hid_nothing_is_unused(tmp_path: Path) -> None:
     assert [(entry.line, entry.unused) for entry in entries] == [(1, ("SS504",)), (2, ("SS102",))]
 
 
+def test_of_a_beginning_nothing_is_unused_where_one_code_hid_something(tmp_path: Path) -> None:
+    path = tmp_path / "known.txt"
+    path.write_text("SS5,SS1 a.cu", encoding="utf-8")
+    entries, _ = suppression_file.read(str(path), KNOWN)
+    suppression_file.keep(entries, [finding("SS501")])
+    assert entries[0].unused == ("SS1",)
+
+
 def test_a_line_that_is_none_is_told_with_its_place(tmp_path: Path) -> None:
     path = tmp_path / "known.txt"
     path.write_text("hello\nSS501\nSS501 a.cu\nSS501 'a b.cu\n", encoding="utf-8")
@@ -70,7 +81,7 @@ def test_a_line_that_is_none_is_told_with_its_place(tmp_path: Path) -> None:
     assert all("not a suppression" in one.reason for one in rejected)
 
 
-@pytest.mark.parametrize("line", ["SS999 a.cu", "SS501,SS1 a.cu", "SSX a.cu"])
+@pytest.mark.parametrize("line", ["SS999 a.cu", "SS501,SS9 a.cu", "SSX a.cu"])
 def test_an_unknown_code(tmp_path: Path, line: str) -> None:
     path = tmp_path / "known.txt"
     path.write_text(f"SS501 a.cu\n{line}\n", encoding="utf-8")

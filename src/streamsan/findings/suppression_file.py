@@ -1,4 +1,7 @@
-"""Suppressions in a file of their own: `SS501,SS504 src/bench/*.cu:41 function=run  reason`, one on a line."""
+"""Suppressions in a file of their own: `SS501,SS2 src/bench/*.cu:41 function=run  reason`, one on a line.
+
+A code may be the beginning of several, as for `--select`.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +40,14 @@ class FileSuppression(Suppression):
     function: str = ""
     """of the finding: a name or a pattern of names, "": any"""
 
+    def codes_of(self, finding: Finding) -> list[str]:
+        """Return the codes, as they are written, that the finding's code is one of."""
+        return [code for code in self.codes if finding.code.startswith(code)]
+
     def hides(self, finding: Finding) -> bool:
         """Tell whether a finding is one that the entry speaks of."""
         location = finding.location
-        if finding.code not in self.codes:
+        if not self.codes_of(finding):
             return False
         if self.target and not location.line <= self.target <= max(location.line, location.end_line):
             return False
@@ -81,7 +88,7 @@ def read(path: str, known_codes: Collection[str]) -> tuple[list[FileSuppression]
             continue
         codes = tuple(dict.fromkeys(code.strip() for code in match["codes"].split(",")))
         for code in codes:
-            if code not in known_codes:
+            if not any(known.startswith(code) for known in known_codes):
                 raise UnknownCodeError(f"{path}:{number}: unknown code '{code}' (`streamsan rule` lists all)")
         entries.append(
             FileSuppression(
@@ -104,7 +111,7 @@ def keep(entries: Iterable[FileSuppression], findings: Iterable[Finding]) -> lis
     for finding in findings:
         hiding = [entry for entry in entries if entry.hides(finding)]
         for entry in hiding:
-            entry.used.add(finding.code)
+            entry.used.update(entry.codes_of(finding))
         if not hiding:
             kept.append(finding)
     return kept
