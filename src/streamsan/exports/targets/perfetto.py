@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -262,9 +262,10 @@ class _Export:
         timeline = self._timeline
         if not timeline.operations:
             return
+        first = _first_at_lines(timeline)
         tracks: dict[int, int] = {}
         for finding in self._run.findings:
-            place = _place_of(finding, timeline)
+            place = _place_of(finding, first)
             process = timeline.lanes[int(timeline.issuer[place])].process
             if process not in tracks:
                 tracks[process] = self._track("findings", self._processes[process])
@@ -276,15 +277,23 @@ class _Export:
             )
 
 
-def _place_of(finding: Finding, timeline: Timeline) -> int:
+def _first_at_lines(timeline: Timeline) -> dict[tuple[str, int], int]:
+    """Return the first operation of each line that makes calls."""
+    found: dict[tuple[str, int], int] = {}
+    numbers, places = np.unique(timeline.call, return_index=True)
+    for number, place in sorted(zip(numbers.tolist(), places.tolist(), strict=True), key=lambda each: each[1]):
+        if number >= 0:
+            call = timeline.calls[number]
+            found.setdefault((call.file, call.line), place)
+    return found
+
+
+def _place_of(finding: Finding, first: Mapping[tuple[str, int], int]) -> int:
     if finding.scene is not None:
         for operation in finding.scene.operations:
             if operation.role == "reported" and operation.place >= 0:
                 return operation.place
-    place = finding.location
-    calls = [n for n, call in enumerate(timeline.calls) if (call.file, call.line) == (place.file, place.line)]
-    found = np.flatnonzero(np.isin(timeline.call, calls))
-    return int(found[0]) if len(found) else 0
+    return first.get((finding.location.file, finding.location.line), 0)
 
 
 def _detail(name: str) -> int:
