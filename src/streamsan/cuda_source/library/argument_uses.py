@@ -16,6 +16,7 @@ from streamsan.vocabulary import AccessMode, SlotFlag
 Used = list[tuple[Value, Use]]
 """memory, and how a call uses it"""
 
+_WRITES = (AccessMode.WRITE, AccessMode.READ_WRITE)
 _ANYHOW = Use(AccessMode.OPAQUE)
 _USES = {
     "reads": Use(AccessMode.READ, SlotFlag.TOUCHES),
@@ -43,10 +44,13 @@ class ArgumentUses(Struct):
         return cls(late_pattern(row["names"]), found, row.get("arguments", 0))
 
     def serve(self, memory: Sequence[list[Value]]) -> bool:
-        """Tell whether a call with such memory, by position, is one of these."""
-        if self.arguments not in (0, len(memory)):
+        """Tell whether a call with such memory, by position, is one of these: there is memory wherever it writes.
+
+        What it reads may be no memory: an iterator that counts.
+        """
+        if self.arguments not in (0, len(memory)) or max(self.places) >= len(memory):
             return False
-        return all(place < len(memory) and memory[place] for place in self.places)
+        return all(memory[place] for place, use in self.places.items() if use is not None and use.mode in _WRITES)
 
 
 def used_anyhow(memory: Sequence[list[Value]]) -> Used:
