@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from notation import body, find, note
 
-from streamsan.cuda_syntax.tree import Block, Class, Function
+from streamsan.cuda_syntax.text_repairs import joined_strings
+from streamsan.cuda_syntax.tree import Block, Call, Class, Function, Literal_
 from streamsan.cuda_syntax.unit import read_text
 
 CASES = [
@@ -25,6 +26,8 @@ CASES = [
     ("for (int i = 0; i < n; ++i) { g(i) } h();", "for (int i = 0 | (i < n) | (++ i)) {g(i)}; h()", 1),
     ("x([&] { @; g(); }); h();", "x([&](){????; g()}); h()", 1),
     ("WHATEVER(x) { g(x); } h();", "if (??) {g(x)}; h()", 1),
+    ('g("a" NAME(b) "c"); h();', "g('aNAME(b)c'); h()", 0),
+    ('g(NAME(b) "c"); h();', "g('NAME(b)c'); h()", 0),
     ("FOR(i, 4) { g(i); }", "for (int i = 0 | (i < 4) | (++ i)) {g(i)}", 0),
 ]
 
@@ -34,6 +37,30 @@ def test_damage_in_a_body(text: str, expected: str, problems: int) -> None:
     found, unit = body(text, "#define FOR(i, n) for (int i = 0; i < n; ++i)")
     assert found == expected
     assert len(unit.problems) == problems
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'g("a", "b(c)");',
+        'extern "C" API(int) f();',
+        'long operator"" _kb(long v);',
+        'asm("mov" : "=r"(x) : "l"(address(p)));',
+    ],
+)
+def test_calls_that_are_no_strings(text: str) -> None:
+    assert joined_strings(text) == text
+
+
+@pytest.mark.parametrize(
+    "words", ['__FILE__ ":" NAME(__LINE__)', '#x " failed"', 'NAME(x) " at " __FILE__', '":" NAME(x)']
+)
+def test_a_check_that_is_told_its_place_is_followed(words: str) -> None:
+    defined = f"#define NAME2(x) #x\n#define NAME(x) NAME2(x)\n#define CHECK(x) checked((x), {words})"
+    unit = read_text(f"{defined}\nvoid f() {{ CHECK(g()); }}")
+    made = unit.macros["CHECK"].expression
+    assert isinstance(made, Call)
+    assert isinstance(made.arguments[1], Literal_)
 
 
 def test_aligned_struct() -> None:

@@ -13,7 +13,7 @@ from streamsan.cuda_syntax.lowering import expression
 from streamsan.cuda_syntax.preprocess import MacroText
 from streamsan.cuda_syntax.repairs import contents
 from streamsan.cuda_syntax.source_code import Code
-from streamsan.cuda_syntax.text_repairs import types_of
+from streamsan.cuda_syntax.text_repairs import joined_strings, types_of
 from streamsan.patterns.late_pattern import late_pattern
 
 _STRINGIZE = late_pattern(r"(?<!#)#\s*([^\W\d]\w*)")
@@ -78,7 +78,7 @@ def _body(text: MacroText) -> tuple[str, str]:
                 break
             code = replaced
         code = _STRINGIZE.sub(stringize, code)
-    return types_of(code), shown
+    return joined_strings(types_of(code)), shown
 
 
 def _wrapped(before: str, body: str, after: str, text: MacroText, shown: str) -> tuple[Code, Node]:

@@ -46,12 +46,16 @@ def _string(ctx: Context, node: Node) -> tree.Expression:
 
 
 def _concatenated(ctx: Context, node: Node) -> tree.Expression:
+    words: list[str] = []
     parts = [expression(ctx, child) for child in named_parts(node)]
-    if all(isinstance(part, tree.Literal_) for part in parts):
-        return tree.Literal_(
-            ctx.span(node), "".join(str(part.value) for part in parts if isinstance(part, tree.Literal_))
-        )
-    return tree.Unparsed(ctx.span(node), ctx.brief(node), parts)
+    for part in parts:
+        if isinstance(part, tree.Literal_):
+            words.append(str(part.value))
+        elif isinstance(part, tree.Name):  # a macro: `"%" PRIu64`
+            words.append(part.name)
+        else:
+            return tree.Unparsed(ctx.span(node), ctx.brief(node), parts)
+    return tree.Literal_(ctx.span(node), "".join(words))
 
 
 def _character(ctx: Context, node: Node) -> tree.Expression:

@@ -61,6 +61,11 @@ _TYPE_OF = late_pattern(
 _EMPTY_DEFAULT = late_pattern(r"(?P<lead>(?<![=<>!])=[ \t]*)(?P<braces>\{[ \t]*\})(?=\s*[,)])")
 EMPTY_BRACES: Final = "__"
 """stands for `{}` where the grammar has no place for it"""
+_QUOTED: Final = r'"(?:[^"\\\n]|\\.)*+"'
+_WORD_CALL: Final = rf'\b[^\W\d]\w*\s*\((?:[^()"\n]|{_QUOTED}|\([^()"\n]*\))*\)'
+_BESIDE_STRINGS = late_pattern(
+    rf"\b(?:extern|operator)\s*{_QUOTED}|(?P<string>{_QUOTED}|\b__FILE__)(?P<behind>(?:\s*{_WORD_CALL})*)|(?P<before>{_WORD_CALL})(?=\s*(?:\"|__FILE__\b))"
+)
 _SEPARATOR = late_pattern(rf"{STRING}|(?P<symbol>[()\[\]{{}},])")
 
 
@@ -101,6 +106,21 @@ def unknown_qualifiers(text: str) -> str:
 def spellings(text: str) -> str:
     """Words the grammar does not know where they stand, and that change nothing here, are blanked."""
     return _SPELLING.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
+
+
+def joined_strings(text: str) -> str:
+    """`__FILE__ ":" STR(__LINE__)`: a macro's call beside a string is a string."""
+    if '"' not in text:
+        return text
+
+    def join(match: re.Match[str]) -> str:
+        calls = match["behind"] or match["before"] or ""
+        if not calls:
+            return match[0]
+        begin = len(calls) - len(calls.lstrip())
+        return (match["string"] or "") + calls[:begin] + '"' + " " * (len(calls) - begin - 2) + '"'
+
+    return _BESIDE_STRINGS.sub(join, text)
 
 
 def types_of(text: str) -> str:
@@ -202,6 +222,7 @@ def empty_defaults(text: str) -> str:
 
 SAME_LENGTH: Final[tuple[Callable[[str], str], ...]] = (
     holes,
+    joined_strings,
     namespace_attributes,
     spellings,
     type_arguments,
