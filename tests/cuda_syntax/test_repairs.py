@@ -28,6 +28,8 @@ CASES = [
     ("WHATEVER(x) { g(x); } h();", "if (??) {g(x)}; h()", 1),
     ('g("a" NAME(b) "c"); h();', "g('aNAME(b)c'); h()", 0),
     ('g(NAME(b) "c"); h();', "g('NAME(b)c'); h()", 0),
+    ("d[i] = (unsigned(i) * 3u) ^ 1u;", "(d[i] = ((cast<unsigned>(i) * 3) ^ 1))", 0),
+    ("x = (long(i) * n);", "(x = (i * n))", 0),
     ("FOR(i, 4) { g(i); }", "for (int i = 0 | (i < 4) | (++ i)) {g(i)}", 0),
 ]
 

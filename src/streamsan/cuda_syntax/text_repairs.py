@@ -25,6 +25,7 @@ _LAMBDA_SPACE = late_pattern(r"(?<=\])(?P<words>(?:\s*(?:__device__|__host__))+)
 _UNKNOWN_QUALIFIER = late_pattern(
     r"(?<![\w.>:])(?P<name>_*[A-Z][A-Z0-9_]{2,})(?P<call>\s*\((?:[^()]|\([^()]*\))*\))?(?=\s+(?P<next>[A-Za-z_~\[]\w*))"
 )
+_SIZED_CAST = late_pattern(r"(?<=[(=+\-*/%&|^<>?:,])\s*\b(?:unsigned|signed|long|short)\b(?=\s*\((?!\s*\*))")
 _KEYWORDS: Final = frozenset("else while and or not xor bitand bitor".split())  # noqa: SIM905
 _EMPTY_ARGUMENT = late_pattern(r"(?<=[(,])(\s*),|(?<=,)(\s*)(?=\))")
 _WORD = late_pattern(rf"{STRING}|(?P<word>[^\W\d]\w*)")
@@ -101,6 +102,15 @@ def unknown_qualifiers(text: str) -> str:
         return re.sub(r"[^\n]", " ", match[0])
 
     return _UNKNOWN_QUALIFIER.sub(vanish, text)
+
+
+def sized_casts(text: str) -> str:
+    """`(unsigned(i) * 2)`: the grammar takes it for a type. Only of `unsigned` the conversion matters here."""
+
+    def convert(match: re.Match[str]) -> str:
+        return match[0].replace("unsigned", "uint32_t") if "unsigned" in match[0] else " " * len(match[0])
+
+    return _SIZED_CAST.sub(convert, text)
 
 
 def spellings(text: str) -> str:
@@ -223,6 +233,7 @@ def empty_defaults(text: str) -> str:
 SAME_LENGTH: Final[tuple[Callable[[str], str], ...]] = (
     holes,
     joined_strings,
+    sized_casts,
     namespace_attributes,
     spellings,
     type_arguments,
