@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from streamsan.cuda_source import faces
 from streamsan.cuda_source.allowance import Allowance
 from streamsan.cuda_source.decisions import Decisions
@@ -38,6 +41,24 @@ from streamsan.model.values import Handle, Origin, Symbol
 
 ALLOWANCE_STEPS = 256
 """steps after which time and memory are looked at"""
+
+
+class Activity(Struct, eq=False):
+    """What of the state belongs to the host thread that runs: where it is, and around what."""
+
+    home: Home
+    frames: list[Frame]
+    conditional: int
+    loop_depth: int
+    open_loops: int
+    nesting: int
+    call_ends: tuple[int, int] | None
+    pending_completion: Completion | None
+    returned_at: Span | None
+
+    def begun(self) -> Activity:
+        """Return that of a thread which is started here."""
+        return replace(self, frames=list(self.frames), call_ends=None, pending_completion=None)
 
 
 class Machine:
@@ -102,6 +123,17 @@ class Machine:
         """Loops around the statement under execution, over all activations."""
         self.late_threads: dict[Any, Any] = {}
         """Host threads that were started and have not run yet, with what runs them."""
+        self.thread_runs: dict[Any, Any] = {}
+        """Host threads that run, or wait for others, with what lets them go on; main is none of them."""
+        self.passed_waits = 0
+        """How often a thread came past what it waited for, or to its end."""
+        self.resting: list[Activity] = []
+        """Those of the threads that do not run now."""
+        self._last_thread_is_first: bool | None = None
+        self._locks: dict[Any, int] = {}
+        """how many mutexes each thread holds"""
+        self._wakes = False
+        """Threads were notified that have not looked yet."""
         self.threads_are_late: bool | None = None
         """Whether they run only where they are waited for; None: no thread for which it matters was started yet."""
         self.open_loops = 0
@@ -120,9 +152,84 @@ class Machine:
 
     def run_late_threads(self) -> None:
         """Main waits for something, or calls what nobody sees and may wait: now the threads run that have not yet."""
-        if self.late_threads and self.device.thread is self.device.model.main_thread:
-            for late in list(self.late_threads.values()):
+        if self.device.thread is self.device.model.main_thread:
+            late_threads = list(self.late_threads.values())
+            for late in reversed(late_threads) if self.last_thread_is_first() else late_threads:
                 late.run(self)
+            self.let_threads_go_on()
+
+    def last_thread_is_first(self) -> bool:
+        """Decide whether of several late threads the last one runs first: one takes what another has still to put."""
+        if self._last_thread_is_first is None and len(self.late_threads) > 1 and self.relevance.has_conditions:
+            self.decisions.given_up.add(len(self.decisions.taken))
+            in_order = self.decisions.choose(self.fresh("threads run in their order", "input"), True)
+            self._last_thread_is_first = not in_order
+        return bool(self._last_thread_is_first)
+
+    def let_threads_go_on(self) -> None:
+        """Let each thread that waits look again whether it may go on, until none comes further."""
+        before = None
+        while self.thread_runs and self.progress != before:
+            before = self.progress
+            for run in list(self.thread_runs.values()):
+                run.go_on()
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Return what changes when a thread comes further."""
+        return self.passed_waits, self.issued
+
+    def locked(self) -> None:
+        """The thread that runs has locked a mutex."""
+        self._locks[self.device.thread] = self._locks.get(self.device.thread, 0) + 1
+
+    def unlocked(self) -> None:
+        """It has unlocked one: those that it has notified can go on."""
+        self._locks[self.device.thread] = max(0, self._locks.get(self.device.thread, 0) - 1)
+        self._wake()
+
+    def notified(self) -> None:
+        """It has notified others, which go on as soon as it holds no mutex; late threads where main waits for them."""
+        self._wakes = not self.threads_are_late or bool(self._last_thread_is_first)
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._wakes and not self._locks.get(self.device.thread, 0):
+            self._wakes = False
+            self.let_threads_go_on()
+
+    def activity(self) -> Activity:
+        """Return where the thread that runs is."""
+        return Activity(
+            self.home,
+            self.frames,
+            self.conditional,
+            self.loop_depth,
+            self.open_loops,
+            self.nesting,
+            self._call_ends,
+            self.pending_completion,
+            self.returned_at,
+        )
+
+    def take_up(self, activity: Activity) -> None:
+        """Go on where a thread is."""
+        if activity.home is not self.home:
+            self._move(activity.home)
+        self.frames = activity.frames
+        self.conditional = activity.conditional
+        self.loop_depth = activity.loop_depth
+        self.open_loops = activity.open_loops
+        self.nesting = activity.nesting
+        self._call_ends = activity.call_ends
+        self.pending_completion = activity.pending_completion
+        self.returned_at = activity.returned_at
+
+    def end_threads(self) -> None:
+        """The path is over: no thread goes on."""
+        self.steps = self.limits.steps + 1
+        for run in list(self.thread_runs.values()):
+            run.end()
 
     @property
     def frame(self) -> Frame:

@@ -99,6 +99,8 @@ class Path:
                 self._run_main()
             else:
                 self.entry.run(self.machine)
+            for thread in list(self.machine.thread_runs.values()):
+                thread.say_unfollowed()
         except PathEnds as end:
             self.truncated = True
             self.note(end.reason, end.span)
@@ -180,7 +182,7 @@ class Path:
     def world(self) -> World:
         """Return the path's world."""
         decisions = self.decisions
-        return World(
+        made = World(
             self.entry.name,
             tuple(decisions.taken),
             frozenset(decisions.given_up),
@@ -188,3 +190,5 @@ class Path:
             self.builder.finish(),
             self.truncated,
         )
+        self.machine.end_threads()
+        return made

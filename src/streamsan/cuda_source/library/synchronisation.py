@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from streamsan.cuda_source.library.callables import Function
 from streamsan.cuda_source.library.host_data import value_of
 from streamsan.cuda_source.library.modelled import Modelled
-from streamsan.cuda_source.library.threads_and_processes import Future, Waits
+from streamsan.cuda_source.library.thread_runs import wait_once, wait_until
+from streamsan.cuda_source.library.threads import Future
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
@@ -81,31 +82,41 @@ class Mutex(Synchroniser):
             return NOT_MODELLED
         if method in self._RELEASE:
             self.release(machine, span)
+        if method.startswith("unlock"):
+            machine.unlocked()
+        if method.startswith("notify"):
+            machine.notified()
         if method == "wait" and self.type.name.rpartition("::")[2].startswith("condition_variable"):
-            self._wait(machine, operands[1:], span)
+            self._wait(machine, operands, span)
         if method in self._ACQUIRE:
             for operand in operands[:1]:
                 lock = operand.held
                 if isinstance(lock, Lock):
                     lock.relock(machine, span)
             self.acquire(machine, span)
+        if method in ("lock", "lock_shared"):
+            machine.locked()
         return None
 
     def _promised(self) -> Cell:
         self.promised = self.promised or Cell(None, CType("auto"), "promised")
         return self.promised
 
-    def _wait(self, machine: Machine, predicate: list[Operand], span: Span) -> None:
-        """A thread's body runs where it starts: if what it waits for is still to come, it cannot go on here."""
-        device = machine.device
-        if device.thread is device.model.main_thread:
+    def _wait(self, machine: Machine, operands: list[Operand], span: Span) -> None:
+        """Wait on a condition variable, for the condition that is given, or to be woken once."""
+        lock = operands[0].held if operands else None
+        if len(operands) < 2:
+            wait_once(machine, span)
             return
-        if predicate:
-            held = predicate[0].held
-            result = machine.expressions.load(machine.calls.invoke_value(held, [], span), span)
-            if machine.truth(result) is not False:
-                return
-        raise Waits(span)
+        held = operands[1].held
+
+        def holds() -> bool | None:
+            return machine.truth(machine.expressions.load(machine.calls.invoke_value(held, [], span), span))
+
+        if holds() is False:
+            if isinstance(lock, Lock):
+                lock.give_up(machine, span)
+            wait_until(machine, holds, span)
 
 
 class PackagedTask(Function):
@@ -155,6 +166,13 @@ class Lock(Modelled):
         self.held = bool(self.mutexes)
         for mutex in self.mutexes:
             mutex.acquire(machine, span)
+        if self.held:
+            machine.locked()
+
+    def give_up(self, machine: Machine, span: Span) -> None:
+        """Let others have the mutex while the thread waits."""
+        for mutex in self.mutexes:
+            mutex.release(machine, span)
 
     def relock(self, machine: Machine, span: Span) -> None:
         """Wait on a condition variable: the mutex is given up and taken again."""
@@ -167,12 +185,15 @@ class Lock(Modelled):
             self.held = False
             for mutex in reversed(self.mutexes):
                 mutex.release(machine, span)
+            machine.unlocked()
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
         if method == "unlock":
             self.destroy(machine, span)
             return None
         if method in ("lock", "try_lock"):
+            if not self.held:
+                machine.locked()
             self.held = True
             for mutex in self.mutexes:
                 mutex.acquire(machine, span)

@@ -227,8 +227,9 @@ class Reach:
         roots.extend(machine.memory.arrays())
         roots.extend(self._protected)
         roots.extend(self.kept)
-        for frame in machine.frames:
-            roots.extend(self._frame_roots(frame))
+        for frames in (machine.frames, *(each.frames for each in machine.resting)):
+            for frame in frames:
+                roots.extend(self._frame_roots(frame))
         return roots
 
     def _frame_roots(self, frame: Frame) -> list[Any]:

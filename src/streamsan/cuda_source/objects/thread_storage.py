@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import Cell
 from streamsan.cuda_syntax.tree import Span
+
+Variables = list[tuple[dict[Any, Any], Any, Cell]]
+"""the tables of names that have them, the keys there, and the variables"""
 
 
 class ThreadStorage:
@@ -16,25 +17,24 @@ class ThreadStorage:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self._own: list[tuple[dict[Any, Any], Any, Cell]] = []
+        self._own: Variables = []
 
     def add(self, table: dict[Any, Any], key: Any) -> None:
         """A table of names has a variable of the thread that runs, under this key."""
         self._own.append((table, key, table[key]))
 
-    @contextmanager
-    def of_new_thread(self, span: Span) -> Iterator[None]:
-        """Run as another thread for a while: it has made none of its variables yet, and they end with it."""
-        others, self._own = self._own, []
-        for table, key, _ in others:
+    def leave(self) -> Variables:
+        """Take the variables of the thread that runs away: another one is to run, which has made none yet."""
+        own, self._own = self._own, []
+        for table, key, _ in own:
             del table[key]
-        try:
-            yield
-        finally:
-            self.end(span)
-            self._own = others
-            for table, key, cell in others:
-                table[key] = cell
+        return own
+
+    def enter(self, own: Variables) -> None:
+        """Put the variables of a thread back: it runs again."""
+        self._own = own
+        for table, key, cell in own:
+            table[key] = cell
 
     def end(self, span: Span) -> None:
         """The thread ends, and its variables with it, the last one first."""

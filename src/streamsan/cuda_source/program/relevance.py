@@ -302,6 +302,11 @@ class Relevance:
         """A host function, or a callback, is named somewhere."""
         return self._is_named(_HOST_FUNCTION)
 
+    @property
+    def has_conditions(self) -> bool:
+        """A condition variable is named somewhere."""
+        return self._is_named(_CONDITION)
+
     def _is_named(self, words: re.Pattern[str]) -> bool:
         texts = self.program.unit.files.values()
         return self._once(words.pattern, self, lambda: any(words.search(text) for text in texts))
@@ -311,7 +316,7 @@ class Relevance:
         return self._once("matters when", body, lambda: self._matters_when(body))
 
     def _matters_when(self, body: Any) -> bool:
-        waits = self._is_named(_CONDITION)
+        waits = self.has_conditions
         pending = [body]
         seen: set[str] = set()
         while pending and len(seen) < MOST_FUNCTIONS:

@@ -1,10 +1,11 @@
-"""Host threads: std::thread, std::async and futures, POSIX threads; processes: exit, abort, exit handlers, fork.
+"""Host threads: std::thread, std::async and futures, POSIX threads.
 
 A thread's body runs where it is started, as a host thread of its own; what orders it against the others is what the
 model is told: start and join are promised edges. Where it matters which thread comes first (one issues work, records
-events, or waits for others), there is another path, on which main's threads run only where main waits for them. A
-thread that waits for what is still to come cannot go on there: the rest of it is code that may run at any time until it
-is joined.
+events, or waits for others), there is another path, on which main's threads run only where main waits for them. With
+condition variables there is a third, on which of several such threads the last one runs first. A thread that waits for
+what is still to come stops, and goes on where another notifies it or main waits. If nothing lets it go on, its rest is
+code that may run at any time until it is joined.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from streamsan.cuda_source.library.host_data import value_of
 from streamsan.cuda_source.library.modelled import Modelled
+from streamsan.cuda_source.library.thread_runs import ThreadRun
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
@@ -27,21 +29,12 @@ from streamsan.cuda_source.values.cells import (
     Value,
     cell_name,
 )
-from streamsan.cuda_source.values.frame import Exited, Thrown
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.process_state import HostThread
 from streamsan.model.values import Origin, Symbol
 from streamsan.trace.host_threads import UNNAMED
 from streamsan.vocabulary import EdgeClass, MemoryKind
-
-
-class Waits(Exception):  # noqa: N818 - no error: how control leaves the thread's body
-    """A thread can go on only after another has done something that is not run yet."""
-
-    def __init__(self, span: Span) -> None:
-        super().__init__("waits")
-        self.span = span
 
 
 class Late(LibraryObject):
@@ -85,23 +78,6 @@ def _starts_late(machine: Machine, callee: Value) -> bool:
     return machine.threads_are_late
 
 
-class Parked(LibraryObject):
-    """The rest of a thread that waits: at some time it runs, and may do anything with what it reaches."""
-
-    class_name = "waiting thread"
-
-    def __init__(self, given: list[Any]) -> None:
-        super().__init__()
-        self.given = [item.cell or item.value if isinstance(item, Operand) else item for item in given]
-
-    def parts(self) -> list[Any]:
-        return self.given
-
-    def goes_on(self, machine: Machine, span: Span) -> None:
-        """Now it may have run."""
-        machine.unseen.call("", [Operand(self)], span, quiet=True)
-
-
 def start(
     machine: Machine, callee: Value, operands: list[Operand], span: Span, name: str = ""
 ) -> tuple[HostThread, Value]:
@@ -129,22 +105,14 @@ def _spawned(
 
 
 def _run(machine: Machine, worker: HostThread, callee: Value, given: list[Operand], span: Span) -> Value:
-    device = machine.device
-    parent = device.thread
-    device.thread = worker
-    result: Value = None
-    try:
-        with machine.thread_storage.of_new_thread(span):
-            result = machine.expressions.load(machine.calls.invoke_value(callee, given, span), span)
-    except Waits as waits:
-        result = Parked([callee, *given])
-        machine.not_understood(waits.span, "a thread waits here for another: what it does then is not followed")
-        result.goes_on(machine, span)
-    except Thrown:
-        machine.not_understood(span, "an exception leaves a thread")
-    finally:
-        device.thread = parent
-    return result
+    """Run a thread until it waits for another or ends; return its function's result, or what goes on later."""
+
+    def body() -> Value:
+        return machine.expressions.load(machine.calls.invoke_value(callee, given, span), span)
+
+    run = ThreadRun(machine, worker, body, [callee, *given], span)
+    run.go_on()
+    return run.result if run.is_over else run
 
 
 def _decayed(machine: Machine, operand: Operand, span: Span) -> Operand:
@@ -181,7 +149,7 @@ class Thread(Modelled):
         super().__init__(type)
         self.worker = worker
         self.rest: Value = None
-        """`Parked` if the thread waits for another."""
+        """what is left of it: it has not run yet, or waits for another"""
 
     @classmethod
     def construct(
@@ -198,7 +166,7 @@ class Thread(Modelled):
             machine.reach.kept.append(held)
         worker, result = start(machine, held, operands[1:], span, _variable(cell))
         made = cls(type, worker)
-        made.rest = result if isinstance(result, Parked | Late) else None
+        made.rest = result if isinstance(result, ThreadRun | Late) else None
         return made
 
     def join(self, machine: Machine, span: Span) -> None:
@@ -206,13 +174,16 @@ class Thread(Modelled):
         if self.worker is not None:
             device = machine.device
             self._run_late(machine)
+            rest = self.rest if isinstance(self.rest, ThreadRun) and not self.rest.is_awaited() else None
             device.model.join(device.thread, self.worker, device.site(span))
-            if isinstance(self.rest, Parked):
-                self.rest.goes_on(machine, span)
+            if rest is not None:
+                rest.may_have_run(span)
             self.worker = self.rest = None
 
     def _run_late(self, machine: Machine) -> None:
         if isinstance(self.rest, Late):
+            if machine.last_thread_is_first():
+                machine.run_late_threads()
             self.rest = self.rest.run(machine)
 
     def destroy(self, machine: Machine, span: Span) -> None:
@@ -281,7 +252,12 @@ class Future(Modelled):
         if isinstance(self.result, Late):
             self.result = self.result.run(machine)
         if self.worker is not None:
+            rest = self.result
+            if isinstance(rest, ThreadRun):
+                self.result = rest.result if rest.is_awaited() else machine.fresh("result", "opaque")
             device.model.join(device.thread, self.worker, device.site(span))
+            if isinstance(rest, ThreadRun) and not rest.is_over:
+                rest.may_have_run(span)
             self.worker = None
         elif self.key:
             machine.run_late_threads()
@@ -295,9 +271,6 @@ class Future(Modelled):
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
         if method in ("get", "wait"):
             self.wait(machine, span)
-            if isinstance(self.result, Parked):
-                self.result.goes_on(machine, span)
-                self.result = machine.fresh("result", "opaque")
             if method == "get" and self.promised is not None and self.promised.value is not None:
                 return Operand(cell=self.promised, moved=True)
             return self.result if method == "get" else None
@@ -343,32 +316,3 @@ def pthread_join(machine: Machine, operands: list[Operand], call: CallSite) -> A
     if isinstance(held, Thread) and len(operands) > 1:
         held.join(machine, call.span)
     return 0
-
-
-def exit_(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """The process ends as after main: exit handlers and static destructors run."""
-    raise Exited(True, value_of(machine, operands, 0, call), call.span)
-
-
-def abort(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """The process ends at once."""
-    raise Exited(False, 0, call.span)
-
-
-def atexit(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """The function runs at exit."""
-    value = value_of(machine, operands, 0, call)
-    machine.exit_functions.append((value, call.span))
-    machine.reach.kept.append(value)
-    return 0
-
-
-def fork(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
-    """Two paths: the parent's, which gets a process id, and the child's, which gets 0."""
-    device = machine.device
-    pid = machine.fresh("pid", "opaque")
-    machine.live_handles.add(pid.number)
-    question = machine.fresh("fork", "input")
-    child = not machine.decisions.choose(question, True)
-    device.thread = device.model.fork(device.thread, device.site(call.span), child=child)
-    return 0 if child else pid
