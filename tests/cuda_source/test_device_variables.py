@@ -22,6 +22,20 @@ def test_a_kernel_uses_the_variable_that_a_copy_fills(tmp_path: Path) -> None:
     assert launches(ops) == [(copy.address, AccessMode.READ_WRITE)]
 
 
+def test_a_variable_in_a_namespace_is_used_by_either_name(tmp_path: Path) -> None:
+    body = "float h[64]; cudaMemcpyToSymbolAsync(fir::table, h, 256); fir::grow<<<1, 64>>>(); outside<<<1, 64>>>();"
+    outside = "__global__ void outside() { fir::table[threadIdx.x] += 1; }\n"
+    ops = run(f"namespace fir {{ {VARIABLES} }}\n{outside}int main() {{ {body} }}", tmp_path)
+    (copy,) = (op for op in ops if op.kind == "COPY")
+    assert launches(ops) == [(copy.address, AccessMode.READ_WRITE)] * 2
+
+
+def test_of_two_variables_of_one_name_a_kernel_uses_neither(tmp_path: Path) -> None:
+    other = "namespace iir { __device__ float table[8]; }"
+    ops = run(f"{other}\nnamespace fir {{ {VARIABLES} }}\nint main() {{ fir::grow<<<1, 64>>>(); }}", tmp_path)
+    assert launches(ops) == [(0, 0)]
+
+
 def test_each_device_has_a_variable_of_its_own(tmp_path: Path) -> None:
     body = "for (int d = 0; d < 2; ++d) { cudaSetDevice(d); grow<<<1, 64>>>(); } cudaSetDevice(0); grow<<<1, 64>>>();"
     first, second, third = launches(run(f"{VARIABLES}int main() {{ {body} }}", tmp_path))

@@ -20,7 +20,7 @@ _MOST_FUNCTIONS: Final = 64
 
 
 def device_variables(unit: tree.Unit) -> dict[str, tree.Variable]:
-    """Return a unit's `__device__`, `__constant__` and `__managed__` variables by name.
+    """Return a unit's `__device__`, `__constant__` and `__managed__` variables by name, with namespaces and without.
 
     Left out are pointers (what they lead to is other memory), and names that several variables have.
     """
@@ -28,8 +28,10 @@ def device_variables(unit: tree.Unit) -> dict[str, tree.Variable]:
     twice: set[str] = set()
     for node in unit.declarations:
         if isinstance(node, tree.Variable) and node.device in _ON_THE_DEVICE and not node.type.pointers:
-            twice.update({node.name} & found.keys())
-            found[node.name] = node
+            for name in {node.name, node.name.rpartition("::")[2]}:
+                if name in found:
+                    twice.add(name)
+                found[name] = node
     return {name: node for name, node in found.items() if name not in twice}
 
 
