@@ -83,6 +83,10 @@ def test_statement(text: str, expected: str) -> None:
 CONSTRUCTORS = [
     ("Buffer b(n, s);", "Buffer b(n, s)"),
     ("Buffer b(n * m);", "Buffer b((n * m))"),
+    ("Buffer b(n, std::vector<int>(m));", "Buffer b(n, std::vector<int>(m))"),
+    ("Buffer b(n, std::vector<int>(n * m));", "Buffer b(n, std::vector<int>((n * m)))"),
+    ("Buffer b(n, std::vector<int>());", "Buffer b(n, std::vector<int>())"),
+    ("Buffer b(int, std::vector<int>(int));", "function Buffer b(int, std::vector<int>())"),
     ("Buffer b(a & b);", "Buffer b((a & b))"),
     ("Buffer b(3, s);", "Buffer b(3, s)"),
     ("Guard g(o.m, 1);", "Guard g(o.m, 1)"),

@@ -72,10 +72,10 @@ def _as_argument(ctx: Context, node: Node) -> tree.Expression | None:
     if type_node.type not in ("type_identifier", "qualified_identifier", "template_type"):
         return None
     name, arguments = declarators.name_of(ctx, type_node)
-    if ctx.is_type(name) or type_node.type == "template_type":
-        return None
     first = tree.Name(ctx.span(type_node), name, arguments)
     declarator = node.child_by_field_name("declarator")
+    if ctx.is_type(name) or type_node.type == "template_type" or arguments:
+        return _temporary(ctx, first, declarator)
     if declarator is None:
         return first
     span = ctx.span(node)
@@ -91,15 +91,23 @@ def _as_argument(ctx: Context, node: Node) -> tree.Expression | None:
         size = declarator.child_by_field_name("size")
         return None if size is None else tree.Index(span, first, expression(ctx, size))
     if declarator.type == "abstract_function_declarator":
-        given, _ = declarators.parameters(ctx, declarator.child_by_field_name("parameters"))
-        if all(not p.name and _plain(p.type) for p in given):
-            return tree.Call(span, first, [tree.Name(span, p.type.name, p.type.arguments) for p in given])
-        return None
+        return _temporary(ctx, first, declarator)
     if declarator.type == "parenthesized_declarator":
         inner = declarators.first_declarator(declarator)
         if inner is not None and inner.type == "identifier":
             return tree.Call(span, first, [expression(ctx, inner)])
     return None
+
+
+def _temporary(ctx: Context, type: tree.Name, declarator: Node | None) -> tree.Expression | None:
+    """Return `std::vector<int>(rows * columns)`, which may be the type of a function that returns a vector."""
+    if declarator is None or declarator.type != "abstract_function_declarator":
+        return None
+    parameters = declarator.child_by_field_name("parameters")
+    listed = [] if parameters is None else [c for c in parameters.children if c.is_named and not c.is_extra]
+    given = [_as_argument(ctx, c) if c.type == "parameter_declaration" else None for c in listed]
+    values = [value for value in given if value is not None]
+    return tree.Call(ctx.span(declarator), type, values) if len(values) == len(given) else None
 
 
 def _size_of(ctx: Context, node: Node) -> tree.Expression | None:
@@ -109,7 +117,3 @@ def _size_of(ctx: Context, node: Node) -> tree.Expression | None:
     if name is None or ctx.text(name) != "sizeof" or len(given) != 1 or given[0].name:
         return None
     return tree.SizeOf(ctx.span(node), given[0].type, None)
-
-
-def _plain(of: tree.Type) -> bool:
-    return not of.pointers and not of.reference and not of.const and not of.array and not of.function

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from reading import run_main
 
+from streamsan import check
 from streamsan.vocabulary import AccessMode
 
 READ, WRITE, BOTH = AccessMode.READ, AccessMode.WRITE, AccessMode.READ_WRITE
@@ -46,3 +47,19 @@ def test_access(body, modes, tmp_path):
     pinned = next(op.object for op in ops if op.kind == "ALLOC" and op.label == "h")
     assert [op.flags & 3 for op in ops if op.kind == "HOST_ACCESS" and op.object == pinned] == modes
     assert [op.label for op in ops if op.kind in ("NOT_UNDERSTOOD", "OPAQUE_CALL")] == []
+
+
+@pytest.mark.parametrize(
+    "row", ["std::vector<int>(256)", "std::vector<int>(columns)", "std::vector<int>(16 * columns)"]
+)
+def test_each_element_of_a_vector_of_vectors_is_a_copy_of_its_own(row, tmp_path):
+    body = f"""  int *d, columns = 256; cudaStream_t s; cudaMalloc(&d, 1024); cudaStreamCreate(&s);
+  std::vector<std::vector<int>> rows(3, {row});
+  cudaMemcpyAsync(d, rows[0].data(), 1024, cudaMemcpyHostToDevice, s);
+  rows[WHICH][0] = 1; cudaStreamSynchronize(s); cudaFree(d);"""
+    path = tmp_path / "rows.cu"
+    found = {}
+    for which in "01":
+        path.write_text(f"#include <vector>\nint main() {{\n{body.replace('WHICH', which)}\n}}\n")
+        found[which] = [each.code for each in check([path]).findings if each.severity != "note"]
+    assert found == {"0": ["SS108"], "1": []}

@@ -145,6 +145,8 @@ class Vector(Sequence):
             for key in [key for key in self.storage.cells if isinstance(key, int) and key >= length]:
                 machine.objects.destroy(self.storage.cells.pop(key), span)
             element = self.storage.element
+            if fill is not None:  # each element is a copy of it, also of a temporary
+                fill = Operand(cell=fill.cell or Cell(fill.held, element or UNKNOWN, ""))
             if element is not None and (machine.objects.is_class(element) or fill is not None):
                 for index in range(old, min(length, old + LARGEST_EAGER)):
                     if fill is not None:
