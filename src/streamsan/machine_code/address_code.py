@@ -64,8 +64,16 @@ class AddressCode(Struct, frozen=True):
     """those of the device that it may touch"""
 
 
-def address_code(flow: PointerFlow, instructions: Sequence[Instruction], labels: Mapping[str, int]) -> AddressCode:
-    """Read the operands of a kernel's code, whose pointers were followed, and leave out what decides no address."""
+def address_code(
+    flow: PointerFlow,
+    instructions: Sequence[Instruction],
+    labels: Mapping[str, int],
+    tensor_maps: Mapping[int, int] | None,
+) -> AddressCode:
+    """Read the operands of a kernel's code, whose pointers were followed, and leave out what decides no address.
+
+    `tensor_maps`: the words that are tensor maps; None: nobody knows which are.
+    """
     layout, constants, touched = flow.layout, flow.constants, flow.touched
     blocks, _ = blocks_of(instructions, labels)
     words = {
@@ -73,7 +81,9 @@ def address_code(flow: PointerFlow, instructions: Sequence[Instruction], labels:
         for at, origins in flow.places.items()
     }
     unclear = set(flow.named(touched.unsure | flow.shared))
-    if any(each.opcode.startswith("UTMA") for each in instructions):
+    if tensor_maps is not None:
+        unclear.update(tensor_maps)
+    else:
         unclear.update(
             word for parameter in layout.parameters if parameter.size >= _STRUCTURE_BYTES for word in parameter.words
         )

@@ -14,7 +14,7 @@ _REGISTER = re.compile(r"U?R\d+$")
 _RETURNS = frozenset({"RET", "RTT"})
 _ENDS = frozenset({"EXIT", "KILL"})
 _PASSES_ON = frozenset(
-    {"BSSY", "BREAK", "WARPSYNC", "YIELD", "BMOV", "BAR", "NANOSLEEP", "BPT", "CALL", "ENDCOLLECTIVE"}
+    {"BSSY", "BREAK", "WARPSYNC", "YIELD", "BMOV", "BAR", "NANOSLEEP", "BPT", "CALL", "ELECT", "ENDCOLLECTIVE"}
 )
 
 

@@ -12,10 +12,8 @@ from streamsan.machine_code.cubin import Cubin, KernelLayout
 from streamsan.machine_code.kernel_code import KernelCode, kernels_of
 from streamsan.machine_code.pointer_flow import FOUND, PointerFlow, Touched
 from streamsan.machine_code.poll_loops import polls_in
+from streamsan.machine_code.tensor_maps import READS, UPDATES, WRITES
 from streamsan.vocabulary import AccessMode, SlotFlag
-
-_BY_TENSOR_MAPS = frozenset({"UTMALDG", "UTMAREDG", "UTMASTG"})
-"""copies whose address is in a tensor map, a structure of 128 bytes that the driver made"""
 
 
 class KernelAccesses(Struct, frozen=True):
@@ -63,11 +61,15 @@ def kernel_accesses(code: KernelCode) -> KernelAccesses:
     places = [flow.places.get(at, 0) for at in polls_in(code.instructions, code.labels)]
     if places:
         found = replace(found, polls=frozenset(name for each in places for name in flow.named(each)))
-    if any(each.opcode.partition(".")[0] in _BY_TENSOR_MAPS for each in code.instructions):
+    if code.tensor_maps is None:
         # Any word that is not followed otherwise may be in a map, or lead to one.
         for parameter in code.layout.parameters:
             for word in parameter.words:
                 found.words.setdefault(word, Use(AccessMode.OPAQUE))
+        return found
+    for word, ways in code.tensor_maps.items():
+        use = _use_of(bool(ways & READS), bool(ways & WRITES), bool(ways & UPDATES))
+        found.words[word] = use if found.words.get(word, use) == use else Use(AccessMode.OPAQUE)
     return found
 
 
@@ -99,7 +101,11 @@ def _accesses(layout: KernelLayout, flow: PointerFlow) -> KernelAccesses:
 
 def _use(origin: int, touched: Touched) -> Use:
     reads, writes, updates = (bool(each & origin) for each in (touched.reads, touched.writes, touched.updates))
-    if touched.unsure & origin or (updates and (reads or writes)):
+    return Use(AccessMode.OPAQUE) if touched.unsure & origin else _use_of(reads, writes, updates)
+
+
+def _use_of(reads: bool, writes: bool, updates: bool) -> Use:
+    if updates and (reads or writes):
         return Use(AccessMode.OPAQUE)
     if updates:
         return Use(AccessMode.READ_WRITE, SlotFlag.ATOMIC)

@@ -14,6 +14,7 @@ from streamsan.machine_code.constant_bank import BANK, ConstantVariable, sound_v
 from streamsan.machine_code.cubin import Cubin, KernelLayout, Parameter
 from streamsan.machine_code.disassembler import Instruction, disassembled
 from streamsan.machine_code.pointer_flow import PointerFlow
+from streamsan.machine_code.tensor_maps import copies_by_maps, tensor_maps
 
 _FORM = 2
 """of the JSON: another number is another form"""
@@ -32,9 +33,14 @@ class KernelCode(Struct, frozen=True, dict=True):
     """the variables in constant memory, where the kernel reads there"""
 
     @cached_property
+    def tensor_maps(self) -> dict[int, int] | None:
+        """The words of the parameters that are tensor maps, as `tensor_maps` has them; None: nobody knows which are."""
+        return tensor_maps(self.instructions, self.labels, self.layout) if copies_by_maps(self.instructions) else {}
+
+    @cached_property
     def address_code(self) -> AddressCode:
         """What of the code decides addresses: read once for all launches."""
-        return addresses_of.address_code(self.pointer_flow, self.instructions, self.labels)
+        return addresses_of.address_code(self.pointer_flow, self.instructions, self.labels, self.tensor_maps)
 
     @cached_property
     def pointer_flow(self) -> PointerFlow:
