@@ -69,7 +69,11 @@ def blocks_of(instructions: Sequence[Instruction], labels: Mapping[str, int]) ->
         if name in _RETURNS:
             following.update(behind_calls)
         elif name == "BSYNC":
-            following.update(synchronised.get(_barrier(last), ()))
+            # The place of a BSSY is right behind its BSYNC (15,190 of 15,190 in 1,560 kernels of NVIDIA's and PyTorch's
+            # libraries). Another BSSY of the same barrier has its own. Were none of them here, it might be any.
+            places_of = synchronised.get(_barrier(last), set())
+            if end not in places_of:
+                following.update(places_of)
             passes = True
         elif last.jumps and name not in _ENDS and name not in _PASSES_ON and not targets[end - 1]:
             following.update(begins)
