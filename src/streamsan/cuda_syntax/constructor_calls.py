@@ -1,4 +1,4 @@
-"""Where the grammar and C++ disagree: constructor calls read as function declarations."""
+"""Where the grammar and C++ disagree: constructor calls read as function declarations, or as comparisons."""
 
 from __future__ import annotations
 
@@ -117,3 +117,39 @@ def _size_of(ctx: Context, node: Node) -> tree.Expression | None:
     if name is None or ctx.text(name) != "sizeof" or len(given) != 1 or given[0].name:
         return None
     return tree.SizeOf(ctx.span(node), given[0].type, None)
+
+
+def compared_declarations(value: tree.Expression) -> list[tree.Variable]:
+    """`std::counting_semaphore<2> places(1), more(2);` as the variables they are; none where it is an expression.
+
+    As an expression it compares, and throws the answer away.
+    """
+    first, *others = _listed(value)
+    if not isinstance(first, tree.Binary) or first.operator != ">" or not isinstance(first.left, tree.Binary):
+        return []
+    compared, argument = first.left.left, first.left.right
+    if first.left.operator != "<" or not isinstance(compared, tree.Name) or "::" not in compared.name:
+        return []
+    type = tree.Type(compared.name, [argument])
+    made = [_declared(each, type) for each in (first.right, *others)]
+    found = [each for each in made if each is not None]
+    return found if len(found) == len(made) and not isinstance(first.right, tree.Name) else []
+
+
+def _declared(value: tree.Expression, type: tree.Type) -> tree.Variable | None:
+    """Return `places(1)`, `places{1}` or `places` as a variable of a type."""
+    if isinstance(value, tree.Name):
+        return tree.Variable(value.span, value.name, type)
+    if isinstance(value, tree.Call) and isinstance(value.callee, tree.Name):
+        return tree.Variable(value.span, value.callee.name, type, arguments=value.arguments)
+    if isinstance(value, tree.InitList) and value.type is not None:
+        name, value.type = value.type.name, None
+        return tree.Variable(value.span, name, type, initializer=value)
+    return None
+
+
+def _listed(value: tree.Expression) -> list[tree.Expression]:
+    """Return what commas separate."""
+    if isinstance(value, tree.Binary) and value.operator == ",":
+        return [*_listed(value.left), *_listed(value.right)]
+    return [value]

@@ -8,6 +8,7 @@ from typing import Final
 from tree_sitter import Node
 
 from streamsan.cuda_syntax import declaration_nodes, declarators, lowering, tree
+from streamsan.cuda_syntax.constructor_calls import compared_declarations
 from streamsan.cuda_syntax.context import Context
 from streamsan.cuda_syntax.lowering import expression, named_parts, optional, statement, unparsed_statement
 from streamsan.cuda_syntax.repairs import block, contents
@@ -34,7 +35,8 @@ def _expression(ctx: Context, node: Node) -> list[tree.Statement]:
         return []
     if len(parts) > 1 or (node.has_error and any(c.is_error for c in node.children)):
         return [unparsed_statement(ctx, node)]
-    return [tree.ExpressionStatement(ctx.span(node), expression(ctx, parts[0]))]
+    value = expression(ctx, parts[0])
+    return [*compared_declarations(value)] or [tree.ExpressionStatement(ctx.span(node), value)]
 
 
 def condition_of(ctx: Context, node: Node | None, owner: Node) -> tuple[list[tree.Statement], tree.Expression]:
