@@ -8,7 +8,7 @@ from typing import Any
 from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.calls.functions import Pack
 from streamsan.cuda_source.library.braced import plain
-from streamsan.cuda_source.library.tables import find_function, is_class, is_harmless
+from streamsan.cuda_source.library.tables import find_function, header_value, is_class, is_harmless
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
@@ -194,6 +194,9 @@ class Calls:
         cell = machine.names.global_cell(name)
         if cell is not None:
             return self._call_with(cell, operands, span)
+        known = header_value(last_name(name))
+        if isinstance(known, LibraryObject):
+            return self.as_operand(known.call(machine, "operator()", operands, span))
         if is_harmless(name):
             return machine.unseen.harmless(name, operands, span)
         if is_class(name):

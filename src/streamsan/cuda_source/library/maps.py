@@ -356,6 +356,8 @@ class Map(Modelled):
             position, new = self.insert(machine, operands[0], span)
         elif method in ("emplace", "try_emplace", "insert_or_assign") and len(operands) > 1:
             position, new = self.put(machine, operands[0], operands[1:], span, method == "insert_or_assign")
+        elif method == "try_emplace" and operands:
+            position, new = self.put(machine, operands[0], [], span, False)
         elif method == "emplace" and operands:
             position, new = self.insert(machine, operands[0], span)
         elif method == "emplace_hint" and len(operands) > 2:

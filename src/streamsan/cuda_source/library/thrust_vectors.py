@@ -189,7 +189,7 @@ class Policy(LibraryObject):
         return [self.stream]
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        """Call a method: `on(stream)`."""
+        """Call a method: `on(stream)`; with an allocator for its working memory it is the same policy."""
         if method == "on" and operands:
             return Policy(machine.expressions.load(operands[0], span), self.waits)
         return self
