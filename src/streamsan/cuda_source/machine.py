@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -132,6 +132,10 @@ class Machine:
         self._last_thread_is_first: bool | None = None
         self._locks: dict[Any, int] = {}
         """how many mutexes each thread holds"""
+        self._awaited: Callable[[], bool | None] | None = None
+        """What main waits for."""
+        self._main_is_next = False
+        """It holds, and main goes on before the others do."""
         self._wakes = False
         """Threads were notified that have not looked yet."""
         self.threads_are_late: bool | None = None
@@ -151,11 +155,17 @@ class Machine:
         """Numbers of symbols that are handles or addresses: taken as not null."""
 
     def run_late_threads(self) -> None:
-        """Main waits for something, or calls what nobody sees and may wait: now the threads run that have not yet."""
-        if self.device.thread is self.device.model.main_thread:
+        """Something is waited for, or called that nobody sees and may wait: let others go on.
+
+        Where it is main that waits, those too that have not begun.
+        """
+        if self.device.thread is not self.device.model.main_thread:
+            self.let_threads_go_on()
+        else:
             late_threads = list(self.late_threads.values())
             for late in reversed(late_threads) if self.last_thread_is_first() else late_threads:
-                late.run(self)
+                if not self._main_is_next:
+                    late.run(self)
             self.let_threads_go_on()
 
     def last_thread_is_first(self) -> bool:
@@ -166,12 +176,33 @@ class Machine:
             self._last_thread_is_first = not in_order
         return bool(self._last_thread_is_first)
 
+    def await_others(self, holds: Callable[[], bool | None]) -> None:
+        """Main waits until something holds: let the others run."""
+        if holds() is True:
+            return
+        self._awaited = holds
+        try:
+            self.run_late_threads()
+        finally:
+            self._awaited, self._main_is_next = None, False
+
+    def released(self) -> None:
+        """The thread that runs let others go on: late threads stop where main can, which may come first then."""
+        run = self.thread_runs.get(self.device.thread)
+        if run is None or self._awaited is None or not self.threads_are_late or self._locks.get(self.device.thread, 0):
+            return
+        if not self._main_is_next and self._awaited() is True:
+            self._main_is_next = True
+            run.rest()
+
     def let_threads_go_on(self) -> None:
         """Let each thread that waits look again whether it may go on, until none comes further."""
         before = None
         while self.thread_runs and self.progress != before:
             before = self.progress
             for run in list(self.thread_runs.values()):
+                if self._main_is_next:
+                    return
                 run.go_on()
 
     @property

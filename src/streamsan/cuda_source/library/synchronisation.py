@@ -57,15 +57,12 @@ class Mutex(Synchroniser):
     class_name = "std::mutex"
     own_parts = ("promised",)
     promised: Cell | None = None
-    _ACQUIRE = frozenset({"lock", "lock_shared", "acquire", "wait", "arrive_and_wait", "wait_for", "wait_until"})
-    _WAITS = _ACQUIRE - {"lock", "lock_shared"} | {"try_acquire"}
-    _RELEASE = frozenset({"unlock", "unlock_shared", "release", "notify_one", "notify_all", "arrive_and_wait",
-                          "count_down", "set_value", "arrive", "clear", "set_exception"})  # fmt: skip
+    _WAITS = frozenset({"wait", "wait_for", "wait_until"})
+    _ACQUIRE = _WAITS | {"lock", "lock_shared"}
+    _RELEASE = frozenset({"unlock", "unlock_shared", "notify_one", "notify_all", "set_value", "clear", "set_exception"})
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        if method in self._WAITS:
-            machine.run_late_threads()
-        if method in ("try_lock", "try_acquire", "test_and_set"):
+        if method in ("try_lock", "test_and_set"):
             self.acquire(machine, span)
             return 1 if method != "test_and_set" else 0
         if method == "get_future":
@@ -78,6 +75,8 @@ class Mutex(Synchroniser):
             result = self._promised()
             machine.objects.initialise(result, machine.expressions.type_of(operands[0]).bare(), operands[0], span)
             machine.objects.adopt(result)
+        if method == "set_value" and not operands:
+            self._promised().value = 0
         if method not in self._ACQUIRE and method not in self._RELEASE:
             return NOT_MODELLED
         if method in self._RELEASE:
@@ -86,6 +85,8 @@ class Mutex(Synchroniser):
             machine.unlocked()
         if method.startswith("notify"):
             machine.notified()
+        if method in self._RELEASE:
+            machine.released()
         if method == "wait" and self.type.name.rpartition("::")[2].startswith("condition_variable"):
             self._wait(machine, operands, span)
         if method in self._ACQUIRE:

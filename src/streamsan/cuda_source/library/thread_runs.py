@@ -104,13 +104,17 @@ class ThreadRun(LibraryObject):
         parent.switch()
         self._waits_at = None
 
+    def rest(self) -> None:
+        """Stop here, being what runs: another thread may be the next."""
+        self.wait(self._span)
+
     def is_awaited(self) -> bool:
         """Let it run to its end, and other threads where it waits for them; tell whether it came there."""
         while not self.is_over:
             before = self._machine.progress
             self.go_on()
             if not self.is_over:
-                self._machine.let_threads_go_on()
+                self._machine.run_late_threads()
             if self._machine.progress == before:
                 break
         return self.is_over
@@ -145,16 +149,19 @@ class ThreadRun(LibraryObject):
 
 
 def wait_once(machine: Machine, span: Span) -> None:
-    """Let the thread that runs wait until it is woken, for whatever reason; main goes on."""
+    """Let the thread that runs wait until it is woken, for whatever reason; main lets the others run, and goes on."""
     run = machine.thread_runs.get(machine.device.thread)
     if run is not None:
         run.wait(span)
+    else:
+        machine.run_late_threads()
 
 
 def wait_until(machine: Machine, holds: Callable[[], bool | None], span: Span) -> None:
-    """Let the thread that runs wait until something holds, or may; main goes on."""
+    """Let the thread that runs wait until something holds, or may; main lets the others run, and goes on."""
     run = machine.thread_runs.get(machine.device.thread)
     if run is None:
+        machine.await_others(holds)
         return
     while holds() is False:
         run.wait(span)

@@ -14,7 +14,7 @@ from typing import Any
 
 from streamsan.cuda_source.library.host_data import value_of
 from streamsan.cuda_source.library.modelled import Modelled
-from streamsan.cuda_source.library.thread_runs import ThreadRun
+from streamsan.cuda_source.library.thread_runs import ThreadRun, wait_until
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
     NOT_MODELLED,
@@ -260,8 +260,11 @@ class Future(Modelled):
                 rest.may_have_run(span)
             self.worker = None
         elif self.key:
-            machine.run_late_threads()
+            wait_until(machine, self._is_set, span)
             device.model.acquire(device.thread, self.key, EdgeClass.RUN, device.site(span))
+
+    def _is_set(self) -> bool | None:
+        return None if self.promised is None else self.promised.value is not None
 
     def destroy(self, machine: Machine, span: Span) -> None:
         """A future of std::async waits, one of a promise does not."""
