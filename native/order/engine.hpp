@@ -183,6 +183,15 @@ private:
     /// Returns what kernel is right before it, where nothing else is between.
     LastKernel enter(Stream& stream, Thread& thread, std::uint32_t thread_index);
     void leave(Stream& stream);
+    /// The contexts, beside the stream's, whose memory a copy uses; all, where it is not known whose that is.
+    [[nodiscard]] CopiedContexts contexts_of_copy(const Process& process, const Stream& stream);
+    /// A copy between contexts is behind what these, and the stream's, were given: as an action of their legacy
+    /// streams, in the stream's order. That streams which do not block are meant too is said in one place, and not in
+    /// another.
+    void copy_behind(const CopiedContexts& copied, Stream& stream, Thread& thread, std::uint32_t thread_index,
+                     Process& process);
+    /// ... and before what they are given later.
+    void copy_before(const CopiedContexts& copied, Stream& stream);
     /// All that is on the stream, the bodies of its host functions included.
     Change learn_all(Stream& stream, Timeline& waiter, EdgeKind kind, Lanes relations);
     /// How sure it is that the stream and the legacy default stream wait for each other: one of an unknown kind may not

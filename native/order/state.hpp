@@ -85,8 +85,16 @@ struct Context {
     Clock unjoined_destroyed;             ///< the same, of streams that were destroyed meanwhile
     Clock destroyed;                      ///< what destroyed streams knew
     std::uint64_t open_objects = 0;       ///< of OpenCL: memory objects, kernels, ... that live, and hold it
+    Clock copied;                         ///< copies between this context and others, with all that is before them
+    std::uint32_t copied_version = 0;     ///< changes with every such copy
     std::vector<Leftover> leftovers;
     std::vector<FormerUse> former_uses;
+};
+
+/// The contexts of a copy's memory, beside the one it was called in.
+struct CopiedContexts {
+    std::vector<std::uint32_t> contexts;
+    Lanes relations = contract_edge;  ///< that its order with them belongs to: whose memory it is may not be known
 };
 
 /// What a stream was given last, if that was a kernel: a programmatic one behind it need not wait for its end.
@@ -121,6 +129,7 @@ struct Stream {
     std::uint32_t issuer = none;  ///< thread whose knowledge it has ...
     std::uint32_t issuer_version = 0;  ///< ... as of this version
     std::uint32_t legacy_version = 0;
+    std::uint32_t copied_version = 0;  ///< as of which copy between contexts it knows them
     std::uint32_t opaque_version = 0;
     std::uint32_t waited_by = none;  ///< thread that learned from it last, for the waits of whole contexts ...
     std::uint32_t waited_version = 0;

@@ -218,8 +218,61 @@ LastKernel Engine::enter(Stream& stream, Thread& thread, std::uint32_t thread_in
             learn_all(legacy, own, EdgeKind::blocking_after_legacy, blocking_edge(stream));
         }
     }
+    if (stream.copied_version != context.copied_version) [[unlikely]] {
+        stream.copied_version = context.copied_version;
+        before = LastKernel::nothing;
+        own.learn(context.copied, edges_.in(EdgeKind::blocking_after_legacy, run_edge));
+    }
     if (!stream.bodies.empty()) learn_bodies(stream, own);
     return before;
+}
+
+CopiedContexts Engine::contexts_of_copy(const Process& process, const Stream& stream) {
+    CopiedContexts copied;
+    std::vector<std::uint32_t>& contexts = copied.contexts;
+    for (const Reference& reference : references_) {
+        const std::uint32_t at = process.allocations.named_by(reference.address, reference.generation);
+        if (at == none) continue;
+        const Allocation& allocation = process.allocations[at];
+        if (host_side(allocation.kind) || allocation.kind == MemoryKind::MANAGED) continue;
+        if (allocation.context == none) copied.relations = run_edge;
+        contexts_.each_of(process, [&](std::uint32_t context) {
+            const bool of_it = allocation.context == none || allocation.context == context;
+            const bool known = std::find(contexts.begin(), contexts.end(), context) != contexts.end();
+            if (of_it && !known && context != stream.context && !contexts_[context].dead) contexts.push_back(context);
+        });
+    }
+    return copied;
+}
+
+void Engine::copy_behind(const CopiedContexts& copied, Stream& stream, Thread& thread, std::uint32_t thread_index,
+                         Process& process) {
+    const auto learn_others = [&](std::uint32_t context) {
+        for (const std::uint32_t other : contexts_[context].streams) {
+            if (other == stream.index) continue;
+            learn_all(*streams_[other], timeline(stream), EdgeKind::legacy_after_blocking, run_edge);
+        }
+    };
+    for (const std::uint32_t context : copied.contexts) {
+        Stream& legacy = legacy_stream(process, context, thread);
+        enter(legacy, thread, thread_index);
+        learn_all(legacy, timeline(stream), EdgeKind::legacy_after_blocking, copied.relations);
+        learn_others(context);
+    }
+    learn_others(stream.context);
+}
+
+void Engine::copy_before(const CopiedContexts& copied, Stream& stream) {
+    const auto note = [&](std::uint32_t context) {
+        contexts_[context].copied.join(timeline(stream).clock, run_edge);
+        ++contexts_[context].copied_version;
+    };
+    for (const std::uint32_t context : copied.contexts) {
+        timeline(*streams_[contexts_[context].legacy])
+            .learn(timeline(stream), edges_.in(EdgeKind::blocking_after_legacy, copied.relations));
+        note(context);
+    }
+    note(stream.context);
 }
 
 Change Engine::learn_all(Stream& stream, Timeline& waiter, EdgeKind kind, Lanes relations) {

@@ -45,6 +45,10 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     note_unknown(process, stream, operation);
     const LastKernel before = enter(stream, thread, slot.thread);
     Timeline& own = timeline(stream);
+    CopiedContexts others;
+    if (wait == WaitClass::BETWEEN_CONTEXTS) others = contexts_of_copy(process, stream);
+    if (!others.contexts.empty()) [[unlikely]]
+        copy_behind(others, stream, thread, slot.thread, process);
     if (process.open_pollers != 0) [[unlikely]]
         end_pollers(process, thread, operation.sequence);
     const bool polls = polls_ && operation.kind == OperationKind::LAUNCH;
@@ -105,6 +109,8 @@ void Engine::work(const Slot& slot, Thread& thread, Process& process, Operation&
     }
     // What the host waits for itself it cannot meet.
     if (wait == WaitClass::COMPLETE) uses_host_ = used_host;
+    if (!others.contexts.empty()) [[unlikely]]
+        copy_before(others, stream);
     stream.work = placed;
     stream.has_work = true;
     process.worker = stream.index;

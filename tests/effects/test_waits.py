@@ -20,7 +20,7 @@ D, M, P, H, U = Endpoint.DEVICE, Endpoint.MANAGED, Endpoint.PINNED, Endpoint.PAG
         ("synchronous", D, H, WaitClass.COMPLETE),
         ("synchronous", D, P, WaitClass.COMPLETE),
         ("synchronous", D, U, WaitClass.COMPLETE),
-        ("synchronous", D, D, WaitClass.NONE),
+        ("synchronous", D, D, WaitClass.BETWEEN_CONTEXTS),
         ("synchronous", H, P, WaitClass.COMPLETE),
         ("synchronous", U, U, WaitClass.MAYBE_COMPLETE),
         ("asynchronous", H, D, WaitClass.MAYBE_COMPLETE),

@@ -34,8 +34,8 @@ def memory(program: Program, name: str) -> Value:
         ("device", "unknown", D2H, WaitClass.COMPLETE, WaitClass.NONE),
         ("device", "pinned", DEFAULT, WaitClass.COMPLETE, WaitClass.NONE),
         ("device", "managed", DEFAULT, WaitClass.COMPLETE, WaitClass.NONE),
-        ("device", "device", D2D, WaitClass.NONE, WaitClass.NONE),
-        ("device", "device", DEFAULT, WaitClass.NONE, WaitClass.NONE),
+        ("device", "device", D2D, WaitClass.BETWEEN_CONTEXTS, WaitClass.NONE),
+        ("device", "device", DEFAULT, WaitClass.BETWEEN_CONTEXTS, WaitClass.NONE),
         ("pageable", "pinned", H2H, WaitClass.COMPLETE, WaitClass.COMPLETE),
         ("pageable", "pageable", DEFAULT, WaitClass.COMPLETE, WaitClass.COMPLETE),
         ("unknown", "unknown", H2H, WaitClass.COMPLETE, WaitClass.COMPLETE),
@@ -59,7 +59,7 @@ def test_copy(source: str, destination: str, kind: Value, synchronous: WaitClass
         ("cuMemcpyHtoD", "pageable", "device", WaitClass.BEFORE),
         ("cuMemcpyHtoD", "pinned", "device", WaitClass.COMPLETE),
         ("cuMemcpyDtoH_v2", "device", "pageable", WaitClass.COMPLETE),
-        ("cuMemcpyDtoD", "device", "device", WaitClass.NONE),
+        ("cuMemcpyDtoD", "device", "device", WaitClass.BETWEEN_CONTEXTS),
         ("cuMemcpyDtoHAsync", "device", "pinned", WaitClass.NONE),
         ("cuMemcpy", "device", "pageable", WaitClass.COMPLETE),
     ],
@@ -68,6 +68,21 @@ def test_driver_copies(api: str, source: str, destination: str, wait: WaitClass)
     program = Program()
     to, from_ = memory(program, destination), memory(program, source)
     program.call(api, to, from_, 64, 0)
+    assert program.last.detail == wait
+
+
+@pytest.mark.parametrize(
+    ("api", "more", "wait"),
+    [
+        ("cudaMemcpyPeer", (), WaitClass.BETWEEN_CONTEXTS),
+        ("cudaMemcpyPeerAsync", (0,), WaitClass.NONE),
+        ("cuMemcpyPeer", (), WaitClass.BETWEEN_CONTEXTS),
+        ("cuMemcpyPeerAsync", (0,), WaitClass.NONE),
+    ],
+)
+def test_copies_between_devices(api: str, more: tuple[int, ...], wait: WaitClass) -> None:
+    program = Program()
+    program.call(api, memory(program, "device"), 0, memory(program, "device"), 1, 64, *more)
     assert program.last.detail == wait
 
 

@@ -28,6 +28,7 @@ NEVER = frozenset({
     # Not yet.
     "HandleKind.POOL", "MemoryKind.DEVICE_SYMBOL", "MemoryKind.HOST_STATIC", "NodeKind.HOST", "NodeKind.OPAQUE",
     "NodeKind.STREAM_MEMORY_OP", "OperationKind.HANDLE_CREATE", "OperationKind.HANDLE_USE", "OperationKind.PEER_ENABLE",
+    "WaitClass.BETWEEN_CONTEXTS",
     # In the programs with objects of unknown callers.
     *OF_UNKNOWN_CALLERS,
     # Parts of a body, which are counted as its nodes.

@@ -302,6 +302,10 @@ class ReplayedMachine:
             task = queue.command(step, self._body(step))
         elif step.kind is OperationKind.LAUNCH:
             task = runner.follow_kernel(step, self._line(step, process))
+        elif step.waits is WaitClass.BETWEEN_CONTEXTS:
+            others = runner.places.contexts_of(step.accesses) - {step.context}
+            works = [self._work(process, context) for context in sorted(others)]
+            task = runner.follow_contexts(step.sequence, self._line(step, process), self._body(step), works)
         else:
             before = process.values.before(step) if step.kind is OperationKind.STREAM_MEMORY_OP else ()
             task = runner.follow(step.sequence, self._line(step, process), self._body(step), before)

@@ -52,7 +52,7 @@ class ReplayedMemory:
         self.registered: set[int] = set()
         """numbers of host memory that is registered for the device"""
         self._context: dict[int, int] = {}
-        """number of memory -> the context that it dies with"""
+        """number of memory -> the context in which it was allocated, out of any stream's order"""
         self._ended: set[int] = set()
         """numbers of memory that died with its context"""
         self._taken_back: set[int] = set()
@@ -61,8 +61,7 @@ class ReplayedMemory:
     # -- allocation -------------------------------------------------------------------------------
     def allocate(self, memory: Memory, context: int) -> None:
         """Allocate now, out of any stream's order."""
-        if CUDA.dies_with_context(memory.kind):
-            self._context[memory.number] = context
+        self._context[memory.number] = context
         start = self._storage.allocate(self._bytes(memory), memory.kind, None)
         block = None if start is None else self.memory.at(start)
         if block is None:
@@ -100,6 +99,10 @@ class ReplayedMemory:
         # New memory holds words of its own, the same in every execution, so that who reads them makes no difference.
         count = self._bytes(memory) // WORD
         block.bytes[: count * WORD].view(np.uint32)[:] = pattern(memory.made, count)
+
+    def contexts_of(self, accesses: Sequence[Access]) -> set[int]:
+        """Return the contexts whose memory is accessed, as far as they are known."""
+        return {self._context[each.memory.number] for each in accesses if each.memory.number in self._context}
 
     # -- free -------------------------------------------------------------------------------------
     def free(self, memory: Memory, family: FreeClass) -> None:
@@ -148,7 +151,8 @@ class ReplayedMemory:
     def end_context(self, context: int) -> None:
         """Everything that dies with a context is gone."""
         for number, block in self._blocks.items():
-            if self._context.get(number) == context and self.memory.at(block.start) is block:
+            dies = CUDA.dies_with_context(block.kind) and self._context.get(number) == context
+            if dies and self.memory.at(block.start) is block:
                 self.memory.remove(block)
                 self._ended.add(number)
 

@@ -13,7 +13,7 @@ from streamsan.replay.replayed_steps import Access, Memory, Step
 from streamsan.replay.word_layout import Layout
 from streamsan.replay.words import Seen, Words, perform
 from streamsan.sim.executor.scheduler import Policy, Scheduler
-from streamsan.sim.executor.tasks import Body, Task, Timeline
+from streamsan.sim.executor.tasks import Body, ContextWork, Task, Timeline
 from streamsan.sim.payloads import IllegalAddressError
 from streamsan.vocabulary import FreeClass, NodeKind, OperationKind, WaitClass
 
@@ -41,6 +41,10 @@ class ReplayedWork:
     def follow(self, sequence: int, line: Timeline, body: Body | None, extra: Sequence[Task] = ()) -> Task:
         """Issue work of an operation to a stream, behind all that is there."""
         return self.keep(sequence, self.scheduler.follow(line, self.name(sequence), body, extra))
+
+    def follow_contexts(self, sequence: int, line: Timeline, body: Body | None, others: Sequence[ContextWork]) -> Task:
+        """Issue a copy between the stream's context and others, behind all that is there in any of them."""
+        return self.keep(sequence, self.scheduler.follow_contexts(line, self.name(sequence), body, others))
 
     def issue(self, sequence: int, line: Timeline, body: Body | None, before: Iterable[Task]) -> Task:
         """Issue work of an operation behind other tasks; it takes no place in the stream."""

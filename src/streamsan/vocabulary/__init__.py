@@ -223,6 +223,8 @@ class WaitClass(IntEnum):
     """may be complete on return: never rely on it, never call it wrong for pageable host memory (async pageable copies)"""
     OBSERVED_COMPLETE = 6
     """complete when the call returns as measured, not as promised: what rests on it is an observed order (asynchronous copy of device memory to pageable host memory, L-10). The write to pageable memory itself is as for MAYBE_COMPLETE"""
+    BETWEEN_CONTEXTS = 7
+    """of a copy that names no stream: returns at once, and where memory of it is of another context than the current one, it comes behind all earlier work of each of these contexts, and before all later work there"""
     PROGRAMMATIC = 4
     """of a launch: returns at once, and the kernel may begin before the one before it on the stream has ended (programmatic dependence), but waits for it before it uses memory, or nobody knows whether it does"""
     AT_ONCE = 5

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 
 import pytest
-from simulated_machine import SCHEDULES, UNKNOWN, Machine, value_work
+from simulated_machine import SCHEDULES, UNKNOWN, Machine, value_work, words_of
 
 from streamsan.sim.executor.scheduler import DeadlockError
 from streamsan.sim.options import Schedule
-from streamsan.vocabulary import MemoryKind, StreamKind
+from streamsan.vocabulary import MemoryKind, StreamKind, WaitClass
 
 MANY = (Schedule.LAZY, *range(40))
 
@@ -140,6 +140,30 @@ def test_legacy_streams_of_two_contexts_are_not_ordered():
         machine.executor.synchronize_context(machine.thread, machine.thread.stack.pop())
 
     assert orders(program) == {("a", "b"), ("b", "a")}
+
+
+def copied_between(wait: WaitClass):
+    """Return a program that copies from one context to another while streams of both, which do not block, have work."""
+
+    def program(machine, log):
+        far = machine.new_context(1)
+        streams = [machine.stream(StreamKind.NON_BLOCKING, context) for context in (machine.context, far)]
+        near_memory, far_memory = machine.allocate(16), machine.allocate(16, context=far)
+        machine.kernel(streams[0], lambda memory: words_of(memory, near_memory).fill(7))
+        machine.kernel(streams[1], lambda memory: words_of(memory, far_memory).fill(5))
+        machine.copy(machine.legacy, far_memory, near_memory, wait)
+        machine.kernel(streams[1], lambda memory: log.append(str(words_of(memory, far_memory)[0])))
+        machine.synchronize(streams[1])
+
+    return program
+
+
+def test_a_copy_between_contexts_is_in_order_with_all_of_their_work():
+    assert orders(copied_between(WaitClass.BETWEEN_CONTEXTS)) == {("7",)}
+
+
+def test_a_copy_in_a_stream_is_not_in_order_with_another_context():
+    assert len(orders(copied_between(WaitClass.NONE))) > 1
 
 
 def test_a_host_function_runs_in_the_stream_s_order():

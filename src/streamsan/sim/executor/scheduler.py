@@ -127,6 +127,14 @@ class Scheduler:
             self._relieve()
         return task
 
+    def follow_contexts(self, timeline: Timeline, label: str, body: Body | None, others: Sequence[ContextWork]) -> Task:
+        """Issue a copy between a timeline's context and others: it follows all of their work, and all later work it."""
+        works = (timeline.work, *others) if others else ()
+        task = self.follow(timeline, label, body, [tail for work in works for tail in work.tails()])
+        for work in works:
+            work.is_behind(task)
+        return task
+
     def follow_kernel(
         self, timeline: Timeline, label: str, body: Body | None, *, overtakes: bool, runs_early: bool
     ) -> Task:

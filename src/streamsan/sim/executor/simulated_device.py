@@ -139,6 +139,8 @@ class SimulatedDevice(Executor):
             task = self.scheduler.follow_kernel(
                 timeline, label_of(work), body, overtakes=overtakes, runs_early=runs_early
             )
+        elif isinstance(work, CopyWork) and wait is WaitClass.BETWEEN_CONTEXTS:
+            task = self.scheduler.follow_contexts(timeline, label_of(work), body, self._other_contexts(work, timeline))
         else:
             task = self.scheduler.follow(timeline, label_of(work), body, (), self.works.condition(work))
         if wait is WaitClass.COMPLETE or self._copy_waits(work, wait, staged):
@@ -159,6 +161,12 @@ class SimulatedDevice(Executor):
                 form = work.form
                 return not form.asynchronous or (to and form.to_host) or (source and form.from_host)
         return maybe and not self._policy.chance(0.6)
+
+    def _other_contexts(self, work: CopyWork, timeline: Timeline) -> list[ContextWork]:
+        """Return what is under way in contexts of a copy's memory, beside the timeline's own."""
+        blocks = [self.memory.find(side.address) for side in (work.to, work.source)]
+        contexts = dict.fromkeys(block.context for block in blocks if block is not None and block.context is not None)
+        return [self._timelines.work(context) for context in contexts if context is not timeline.work.context]
 
     def _is_managed(self, address: int) -> bool:
         block = self.memory.find(address)

@@ -77,10 +77,20 @@ class ContextWork:
         self.legacy: Timeline | None = None
         self.active: dict[Timeline, None] = {}
         """timelines with work that is not done"""
+        self._copy: Task | None = None
+        """the latest copy between this context and another one, which was issued to a stream of either"""
 
     def tails(self) -> list[Task]:
         """Return the last task of each timeline with unfinished work: all work is done when they are."""
-        return [timeline.last for timeline in self.active if timeline.last is not None]
+        return [*self.copies(), *(timeline.last for timeline in self.active if timeline.last is not None)]
+
+    def copies(self) -> list[Task]:
+        """Return the copy between this context and another one that all later work waits for."""
+        return [] if self._copy is None or self._copy.done else [self._copy]
+
+    def is_behind(self, copy: Task) -> None:
+        """All later work waits for a copy between this context and another one."""
+        self._copy = copy
 
 
 class Timeline:
@@ -112,7 +122,9 @@ class Timeline:
 
     def awaited(self) -> list[Task]:
         """Return the tasks that the next one must wait for; also what a wait for the stream waits for."""
-        tasks = [] if self.last is None else [self.last]
+        tasks = self.work.copies()
+        if self.last is not None:
+            tasks.append(self.last)
         tasks.extend(other.last for other in self.neighbours() if other.last is not None)
         return tasks
 
@@ -120,7 +132,7 @@ class Timeline:
         """Return what the kernel issued last waited for, and what came beside it since; None: no kernel was last."""
         if self.kernel is None or self.kernel[0] is not self.last:
             return None
-        tasks = [task for task in self.kernel[1] if not task.done]
+        tasks = [task for task in (*self.kernel[1], *self.work.copies()) if not task.done]
         tasks.extend(other.last for other in self.neighbours() if other.last is not None)
         return tasks
 
