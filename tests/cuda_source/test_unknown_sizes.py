@@ -64,7 +64,9 @@ FRONT = "cudaMemsetAsync(d, 0, m * sizeof(float), a); "
         (UPLOAD + "scale<<<(n + 255) / 256, 256, 0, b>>>(d + n, n);", None),
         (FRONT + "scale<<<(n + 255) / 256, 256, 0, b>>>(d + m, n);", None),
         (FRONT + "cudaMemsetAsync(d + m / 2, 0, m * sizeof(float), b);", Severity.ERROR),
-        (FRONT + "cudaMemsetAsync(d + n / 2, 0, m * sizeof(float), b);", Severity.NOTE),
+        (FRONT + "cudaMemsetAsync(d + n / 4, 0, m * sizeof(float), b);", Severity.NOTE),
+        # No part of the memory lies behind its end.
+        (FRONT + "cudaMemsetAsync(d + n / 2, 0, m * sizeof(float), b);", None),
         # What is behind the allocation meets nothing in it.
         (FRONT + "cudaMemsetAsync(d + n, 0, m * sizeof(float), b);", None),
         (FRONT + "cudaMemsetAsync(d + (n < m ? m : n), 0, m * sizeof(float), b);", None),
@@ -78,6 +80,9 @@ FRONT = "cudaMemsetAsync(d, 0, m * sizeof(float), a); "
             Severity.WARNING,
         ),
         (UPLOAD + "cudaMemsetAsync(d + m, 0, 64, b);", Severity.ERROR),
+        # What the path has decided of both numbers says where they meet.
+        (FRONT + "if (m > n / 2) exit(1); cudaMemsetAsync(d + n / 2, 0, n / 2, b);", None),
+        (FRONT + "if (m < n / 2 + 2) exit(1); cudaMemsetAsync(d + n / 2, 0, 8, b);", Severity.ERROR),
         # A part may be what the kernel leaves out; so may the other kernel's elements be.
         (FRONT + "every_other<<<(n + 255) / 256, 256, 0, b>>>(d, n);", Severity.NOTE),
         (

@@ -110,6 +110,8 @@ class Machine:
         """Those of them that only say that a loop of unknown length runs a few times."""
         self.bounds = Bounds()
         """What decided comparisons say of unknown numbers."""
+        self.decided: list[tuple[Any, bool]] = []
+        """Conditions that were not known, and how the path goes on."""
         self.conditional = 0
         """Undecided branches around the statement under execution."""
         self.steps = 0
@@ -403,6 +405,7 @@ class Machine:
             question, positive = self.fresh("condition", "opaque"), True
         position = len(self.decisions.taken)
         answer = self.decisions.choose(question, positive == likely)
+        self.decided.append((question, answer))
         if self._fix(question, answer) and not self.open_loops:
             self.decisions.given_up.add(position)
         return answer == positive, False
@@ -412,7 +415,14 @@ class Machine:
         if isinstance(value, Symbol | Term) and self.truth(value) is None:
             question, positive = condition(self.known(value))
             self.decisions.remember(question, wanted == positive)
+            self.decided.append((question, wanted == positive))
             self._fix(question, wanted == positive)
+
+    def suppose(self, value: Value, wanted: bool) -> None:
+        """Fix a condition of which nobody decides that: a loop of unknown length ends here."""
+        decided = len(self.decided)
+        self.assume(value, wanted)
+        del self.decided[decided:]
 
     def _fix(self, question: Any, answer: bool) -> bool:
         """Draw the consequences of a decided condition: an unknown that must equal a number does from now on.

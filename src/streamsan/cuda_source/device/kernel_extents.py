@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from streamsan.cuda_source.device.unknown_extents import ROUNDS, Bytes
+from streamsan.cuda_source.device.picked_numbers import ROUNDS
+from streamsan.cuda_source.device.unknown_extents import Bytes
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import DevicePointer, Operand, StructObject, Term, Value
 from streamsan.cuda_syntax.tree import Function, Parameter
 from streamsan.kernels.thread_ranges import Three
 from streamsan.model.values import Symbol
+
+RUNS = 24
+"""picks for which a kernel's body is gone through, which costs much; where they do not agree, the others say nothing"""
 
 Extents = dict[str, Symbol]
 """what stands for the bytes that are touched, by pointer parameters"""
@@ -29,7 +33,7 @@ def extents_of(
     rounds: list[Mapping[str, tuple[int, int]]] = []
     given_numbers = [*_counts(grid), *_counts(block), *(each.held for each in operands)]
     is_known = not any(isinstance(machine.known(each), Symbol | Term) for each in given_numbers)
-    for at in range(1 if is_known else ROUNDS):
+    for at in range(1 if is_known else RUNS):
         blocks, threads = _three(machine, grid, at), _three(machine, block, at)
         if blocks is None or threads is None:
             return {}
@@ -40,13 +44,12 @@ def extents_of(
             if number is not None and not sizes[name]:
                 numbers[name] = number
         rounds.append(kernels.touched_by(function, blocks, threads, numbers))
-    if is_known:
-        rounds *= ROUNDS
     found: Extents = {}
     for name, size in sizes.items():
         if not size or not any(name in each for each in rounds):
             continue
         touched: list[Bytes] = [_bytes(each.get(name), size) for each in rounds]
+        touched += [touched[0] if len(set(touched)) == 1 else None] * (ROUNDS - len(touched))
         span = machine.device.extents.span(touched, given_numbers)
         if span is not None:
             found[name] = span

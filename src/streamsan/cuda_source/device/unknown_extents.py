@@ -2,29 +2,27 @@
 
 Every unknown number is given several values, and each use its bytes for each of them. Two uses meet, or stay apart,
 where they do so for all values; then addresses are chosen that say the same, those of the first values. Where values
-disagree nobody can tell, and nothing is said. An address chosen so means nothing by itself: no report names it.
+disagree, those count that the path's conditions allow, and with which no use lies behind the allocation's end; with one
+of them at least uses must meet. Else nobody can tell, and nothing is said. An address chosen so means nothing by
+itself: no report names it.
 """
 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
+
+from streamsan.cuda_source.device.picked_numbers import ROUNDS, PickedNumbers
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import Term
-from streamsan.cuda_source.values.terms import fold, symbols_of
 from streamsan.model.executor import Region
 from streamsan.model.resources import Allocation
 from streamsan.model.values import Pointer, Symbol
 from streamsan.vocabulary import MemoryKind
 
-ROUNDS = 24
-"""values that each unknown is given"""
-ORDINARY = 8
-"""rounds of ordinary values; in the others each unknown is either very small or very large"""
 FEWEST = 8
 """rounds in which both uses touch something, below which nothing is said"""
 ROOM = 1 << 33
@@ -32,15 +30,23 @@ ROOM = 1 << 33
 WHOLE = 1 << 32
 """as many bytes, from its address on, are all of it, whatever its size is (`whole_of_unknown` in the engine)"""
 MOST_REGIONS = 128
-_EXTREMES: dict[str, Callable[[int, int], int]] = {"min": min, "max": max}
-_COMPUTED = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "<", "!", "&&", "||", *_EXTREMES})
-_OF_THE_DEVICE = frozenset({MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED})
+_OF_THE_DEVICE = frozenset({MemoryKind.PLAIN, MemoryKind.STREAM_ORDERED, MemoryKind.PINNED})
 
 Knowledge = tuple[tuple[Symbol, Any], ...]
 """What was known of the unknowns that a use rests on: a condition may say more later on, and other bytes are meant."""
 
 Bytes = tuple[int, int] | None
 """from the first to behind the last one; None: none, or nobody knows"""
+
+
+class _Use(Struct, frozen=True):
+    """The bytes of a use in each round, and what they rest on."""
+
+    bytes: tuple[Bytes, ...]
+    place: tuple[int, int]
+    """those that stand for them in the trace"""
+    unknowns: frozenset[Symbol]
+    knowledge: Knowledge
 
 
 class UnknownExtents:
@@ -50,53 +56,14 @@ class UnknownExtents:
         self._machine = machine
         self._meaning = meaning
         self._spans: dict[Symbol, tuple[Bytes, ...]] = {}
-        self._regions: dict[int, dict[tuple[Bytes, ...], Knowledge]] = {}
+        self._uses: dict[int, dict[tuple[Bytes, ...], _Use]] = {}
+        """by generation of the allocation"""
+        self._asides = 0
+        """bytes given so far that no other use has"""
         self._symbols: dict[Symbol, set[Symbol]] = {}
         """unknowns that a kernel's extent rests on"""
-        self._known: dict[int, tuple[Any, Any]] | None = None
-        """of the one use that is looked at: identity of a term -> the term, and what conditions make of it"""
-
-    def number(self, value: Any, at: int) -> int | None:
-        """Return what a number is in one round; None if nobody can compute it."""
-        if isinstance(value, int):
-            return int(value)
-        if isinstance(value, Symbol):
-            meant = self._meaning(value)
-            return self._chosen(value, at) if meant is value else self.number(meant, at)
-        if not isinstance(value, Term):
-            return None
-        known = self._term(value)
-        if not isinstance(known, Term):
-            return self.number(known, at)
-        if known.operator == "?:":
-            condition = self.number(known.operands[0], at)
-            return None if condition is None else self.number(known.operands[1 if condition else 2], at)
-        if known.operator not in _COMPUTED:
-            return _any(repr(known), at)  # what lies in memory, say
-        operands = [self.number(each, at) for each in known.operands]
-        if known.operator == "!" and operands[0] is not None:
-            return int(not operands[0])
-        if len(operands) != 2 or operands[0] is None or operands[1] is None:
-            return None
-        if known.operator in _EXTREMES:
-            return _EXTREMES[known.operator](operands[0], operands[1])
-        found = fold(known.operator, operands[0], operands[1])
-        return found if isinstance(found, int) else None
-
-    def _chosen(self, symbol: Symbol, at: int) -> int | None:
-        known = self._machine.known(symbol)
-        if known is not symbol:
-            return self.number(known, at)
-        return self._machine.bounds.nearest(symbol, _any(str(symbol.number), at))
-
-    def _term(self, term: Term) -> Any:
-        """Return what conditions make of a term. For all rounds of a use it is the same."""
-        if self._known is None:
-            return self._machine.known(term)
-        found = self._known.get(id(term))
-        if found is None:
-            found = self._known[id(term)] = term, self._machine.known(term)
-        return found[1]
+        self._picked = PickedNumbers(machine, meaning)
+        self.number = self._picked.number
 
     def span(self, touched: Sequence[Bytes], given: Sequence[Any]) -> Symbol | None:
         """Return what stands for the bytes, from a pointer on, that a kernel which is `given` these touches."""
@@ -116,11 +83,8 @@ class UnknownExtents:
         offset: Any = pointer.address - pointer.base if pointer.exact else pointer.offset
         if offset is None or (size is None and not touches):
             return None
-        self._known = {}
-        try:
+        with self._picked.nothing_is_decided():
             return self._region(allocation, pointer, offset, size, touches)
-        finally:
-            self._known = None
 
     def _within(self, pointer: Pointer, size: Any, touches: bool) -> Region | None:
         """Return the bytes of a use in an allocation of known size; None: as it stands.
@@ -155,60 +119,83 @@ class UnknownExtents:
 
     def _region(self, allocation: Allocation, pointer: Pointer, offset: Any, size: Any, touches: bool) -> Region | None:
         bytes_ = tuple(self._bytes(offset, size, at) for at in range(ROUNDS))
-        first = bytes_[0]
-        if first is None or first[1] >= WHOLE or sum(each is not None for each in bytes_) < FEWEST:
+        if sum(each is not None for each in bytes_) < FEWEST or (bytes_[0] is not None and bytes_[0][1] >= WHOLE):
             return None
-        if self._is_all(allocation, bytes_):
-            return Region(allocation.address, WHOLE, touches=True)
-        if self._is_behind(allocation, bytes_):
-            return Region(allocation.address + WHOLE + first[0], first[1] - first[0], touches)
-        regions = self._regions.setdefault(allocation.generation, {})
-        known = self._knowledge({*self._unknowns(offset), *self._unknowns(size)})
-        if regions.get(bytes_) != known:
-            unclear = next(
-                (other for other, then in regions.items() if _unclear(bytes_, other) or self._is_outdated(then)), None
-            )
-            if unclear is not None or len(regions) >= MOST_REGIONS:
+        sizes = [None if allocation.asked is None else self.number(allocation.asked, at) for at in range(ROUNDS)]
+        ends = [(each, end) for each, end in zip(bytes_, sizes, strict=True) if each is not None]
+        if all(each == (0, end) for each, end in ends):
+            return Region(allocation.address, WHOLE, touches=True)  # all that the program asked for
+        if all(end is not None and each[0] >= end for each, end in ends):
+            # No run that goes right does this: what else it says of such bytes is nothing.
+            return Region(allocation.address + self._aside()[0], 1, touches)
+        uses = self._uses.setdefault(allocation.generation, {})
+        unknowns = frozenset((*self._unknowns(offset), *self._unknowns(size)))
+        knowledge = self._knowledge(unknowns)
+        use = uses.get(bytes_)
+        if use is None or use.knowledge != knowledge:
+            unknowns = unknowns.union(self._unknowns(allocation.asked))
+            verdicts = [(other, self._meets(bytes_, unknowns, other, sizes)) for other in uses.values()]
+            unclear = next((other for other, meets in verdicts if meets is None), None)
+            place = None if unclear is not None else self._place(bytes_, verdicts)
+            if place is None or len(uses) >= MOST_REGIONS:
                 return self._beside(pointer, unclear)
-            regions[bytes_] = known
-        return Region(allocation.address + first[0], 0 if size is None else first[1] - first[0], touches)
+            use = uses[bytes_] = _Use(bytes_, place, unknowns, knowledge)
+        begin, end = use.place
+        return Region(allocation.address + begin, 0 if size is None else end - begin, touches)
 
-    def _is_all(self, allocation: Allocation, bytes_: Sequence[Bytes]) -> bool:
-        """Tell whether these bytes are all that the program asked for."""
-        return all(each == (0, size) for each, size in self._beside_size(allocation, bytes_))
+    def _meets(
+        self, bytes_: tuple[Bytes, ...], unknowns: frozenset[Symbol], other: _Use, sizes: Sequence[int | None]
+    ) -> bool | None:
+        """Tell whether a use meets another one, whatever the numbers are; None: that depends on them."""
+        if other.knowledge != self._knowledge(symbol for symbol, _ in other.knowledge):
+            return None
+        if bytes_ == other.bytes:
+            return True
+        pairs = list(zip(bytes_, other.bytes, strict=True))
+        meet = {at: _overlap(a, b) for at, (a, b) in enumerate(pairs) if a is not None and b is not None}
+        if len(meet) < FEWEST:
+            return None
+        if not any(meet.values()):
+            return False
+        possible = self._picked.possible(unknowns | other.unknowns)
+        allowed = [
+            verdict
+            for at, verdict in meet.items()
+            if possible[at] and all(_is_inside(each, sizes[at]) for each in pairs[at])
+        ]
+        enough = all(meet.values()) or len(allowed) >= FEWEST
+        return allowed[0] if enough and len(set(allowed)) == 1 else None
 
-    def _is_behind(self, allocation: Allocation, bytes_: Sequence[Bytes]) -> bool:
-        """Tell whether these bytes lie behind what the program asked for."""
-        return all(size is not None and each[0] >= size for each, size in self._beside_size(allocation, bytes_))
+    def _place(self, bytes_: tuple[Bytes, ...], verdicts: Sequence[tuple[_Use, bool | None]]) -> tuple[int, int] | None:
+        """Return bytes that are to those of other uses as it was found."""
+        for each in bytes_:
+            if each is not None and each[1] < WHOLE and all(_overlap(each, use.place) is so for use, so in verdicts):
+                return each
+        return None if any(meets for _, meets in verdicts) else self._aside()
 
-    def _beside_size(self, allocation: Allocation, bytes_: Sequence[Bytes]) -> list[tuple[tuple[int, int], int | None]]:
-        """Return the bytes of each round in which there are some, and the allocation's size there."""
-        if allocation.asked is None:
-            return [((1, 1), None)]
-        return [(each, self.number(allocation.asked, at)) for at, each in enumerate(bytes_) if each is not None]
+    def _aside(self) -> tuple[int, int]:
+        """Return a byte that no other use has."""
+        self._asides = (self._asides + 1) % (ROOM - WHOLE - 1)
+        return WHOLE + self._asides, WHOLE + self._asides + 1
 
     def _unknowns(self, value: Any) -> Iterable[Symbol]:
         if isinstance(value, Symbol) and value in self._symbols:
             return self._symbols[value]
-        meant: Any = self._meaning(value) if isinstance(value, Symbol) else value
-        return symbols_of(meant) if isinstance(meant, Symbol | Term) else ()
+        return self._picked.unknowns(value)
 
     def _knowledge(self, unknowns: Iterable[Symbol]) -> Knowledge:
         machine = self._machine
         ordered = sorted(unknowns, key=lambda symbol: symbol.number)
         return tuple((each, (machine.known(each), machine.bounds.range(each))) for each in ordered)
 
-    def _is_outdated(self, then: Knowledge) -> bool:
-        return then != self._knowledge(symbol for symbol, _ in then)
-
-    def _beside(self, pointer: Pointer, other: tuple[Bytes, ...] | None) -> Region | None:
+    def _beside(self, pointer: Pointer, other: _Use | None) -> Region | None:
         """Return what says that a use may meet another one."""
-        if other is None or other[0] is None:
+        if other is None:
             return None
-        inside = other[0][0] <= pointer.address - pointer.base < other[0][1]
-        if pointer.exact and not inside:
+        begin, end = other.place
+        if pointer.exact and not begin <= pointer.address - pointer.base < end:
             return None
-        return Region(pointer.address if pointer.exact else pointer.base + other[0][0], 0, touches=False)
+        return Region(pointer.address if pointer.exact else pointer.base + begin, 0, touches=False)
 
     def _bytes(self, offset: Any, size: Any, at: int) -> Bytes:
         begin = self.number(offset, at)
@@ -222,22 +209,9 @@ class UnknownExtents:
         return None if length is None or length <= 0 or begin < 0 else (begin, begin + length)
 
 
-@lru_cache(maxsize=1 << 14)
-def _any(name: str, at: int) -> int:
-    """Return a value of an unknown. The first ones can be halved often and leave room for products.
-
-    An offset that nobody knows is mostly below a product like `m * 64` where both are ordinary. That means nothing:
-    the two may have nothing to do with each other. Hence the extremes.
-    """
-    choice = random.Random(f"{name} {at}")
-    if at == 0:
-        return 240 * choice.randint(3, 40)
-    if at < ORDINARY:
-        return int(17 * 2 ** choice.uniform(0, 14))
-    return choice.randint(17, 32) if choice.random() < 0.5 else (1 << 24) + 240 * choice.randint(0, 4000)
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
 
 
-def _unclear(one: Sequence[Bytes], other: Sequence[Bytes]) -> bool:
-    """Tell whether two uses meet for some values, and stay apart for others."""
-    verdicts = [a[0] < b[1] and b[0] < a[1] for a, b in zip(one, other, strict=True) if a is not None and b is not None]
-    return len(verdicts) < FEWEST or len(set(verdicts)) > 1 or one[0] is None or other[0] is None
+def _is_inside(bytes_: Bytes, size: int | None) -> bool:
+    return size is None or bytes_ is None or bytes_[1] <= size

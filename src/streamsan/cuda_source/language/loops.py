@@ -222,7 +222,10 @@ class Loops:
                         return None
                 elif truth is None:
                     enough = empty or unknown >= limits.unknown_iterations or self._is_query(value)
-                    machine.assume(value, not enough)
+                    if enough:
+                        machine.suppose(value, False)
+                    else:
+                        machine.assume(value, True)
                     self._forget_decision(value)
                     if enough:
                         return None
