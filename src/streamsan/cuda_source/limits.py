@@ -39,6 +39,8 @@ class Limits(Struct, frozen=True):
     """iterations that are run of a longer loop, before its last two"""
     unknown_iterations: int = 4
     """iterations of a loop whose count is not known: enough for double and triple buffering"""
+    steps_to_see: int = 6000
+    """expressions and statements of more iterations than these, up to where something is different"""
     thrifty_iterations: int = 2
     """iterations of a loop without calls of CUDA, where a path has spent half of its steps"""
     endless_iterations: int = 16

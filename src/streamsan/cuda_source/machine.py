@@ -17,6 +17,7 @@ from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.program.linkage import Home, Linkage
 from streamsan.cuda_source.program.relevance import Relevance
+from streamsan.cuda_source.values.approaches import Approaches
 from streamsan.cuda_source.values.bounds import Bounds
 from streamsan.cuda_source.values.cells import (
     BoundMethod,
@@ -110,6 +111,8 @@ class Machine:
         """Those of them that only say that a loop of unknown length runs a few times."""
         self.bounds = Bounds()
         """What decided comparisons say of unknown numbers."""
+        self.approaches = Approaches()
+        """What loops come nearer to in their first turns."""
         self.decided: list[tuple[Any, bool]] = []
         """Conditions that were not known, and how the path goes on."""
         self.conditional = 0

@@ -149,6 +149,7 @@ class Expressions(Access):
         return Operand(old) if operator.startswith("post") else Operand(new, cell=operand.cell)
 
     def _binary(self, node: tree.Binary) -> Operand:
+        approaches = self.machine.approaches
         chain: list[tree.Binary] = []
         current: tree.Expression = node
         while isinstance(current, tree.Binary) and current.operator not in ("&&", "||", ","):
@@ -161,9 +162,10 @@ class Expressions(Access):
             if overloaded is not None:
                 left = overloaded
                 continue
-            left = Operand(
-                self.operators.binary(part.operator, self.load(left, part.span), self.load(right, part.span))
-            )
+            values = self.load(left, part.span), self.load(right, part.span)
+            if approaches.watched:
+                approaches.met(id(part), part.operator, *values)
+            left = Operand(self.operators.binary(part.operator, *values))
         return left
 
     def _fold(self, node: tree.Fold) -> Operand:

@@ -15,6 +15,7 @@ from streamsan.cuda_source.language.summaries import Summaries
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.program.prospects import Goal
 from streamsan.cuda_source.program.relevance import Relevance
+from streamsan.cuda_source.values.approaches import WATCHED, Nearing
 from streamsan.cuda_source.values.cells import (
     ArrayObject,
     Cell,
@@ -66,14 +67,14 @@ class Loops:
             and self._summarise_for(node, parts)
         ):
             return None
-        self._assume_bound(node)
+        lengthen = self._assume_bound(node)
 
         def step() -> None:
             if node.step is not None:
                 self.machine.expressions.operand(node.step)
                 self.machine.statements.end_full_expression(node.span)
 
-        return self._run(node.condition, node.body, step, self._induction(node))
+        return self._run(node.condition, node.body, step, self._induction(node), lengthen)
 
     def _summarise_for(self, node: tree.For, parts: list[Any]) -> bool:
         """Do the same for a `for` loop; one without a step waits for something."""
@@ -116,25 +117,34 @@ class Loops:
         count = -(-(bound - start) // amount)
         return (cell, amount, start + amount * (count - 1)) if count > 0 else None
 
-    def _assume_bound(self, node: tree.For) -> None:
-        """A loop of unknown length runs a few times: its bound is taken to be that, in conditions from here on."""
+    def _assume_bound(self, node: tree.For) -> Callable[[int], None] | None:
+        """A loop of unknown length runs a few times: its bound is taken to be that, in conditions from here on.
+
+        Returns what takes it to be so many turns instead; None where the bound is known, or no number.
+        """
         machine = self.machine
         step = _step_of(node.step)
         condition = node.condition
         if step is None or not isinstance(condition, tree.Binary) or not isinstance(condition.left, tree.Name):
-            return
+            return None
         name, amount_node, sign = step
         if sign < 0 or condition.left.name != name or condition.operator not in ("<", "<=", "!="):
-            return
+            return None
         if self.relevance.expression_acts(condition.right):
-            return
+            return None
         start = machine.known(machine.expressions.value(condition.left))
         bound = machine.known(machine.expressions.value(condition.right))
         amount = 1 if amount_node is None else machine.known(machine.expressions.value(amount_node))
         if isinstance(start, int) and isinstance(amount, int) and isinstance(bound, Symbol | Term) and amount > 0:
-            last = start + amount * machine.limits.unknown_iterations
+            inclusive = amount if condition.operator == "<=" else 0
+
+            def lengthen(turns: int) -> None:
+                machine.assumed[bound] = start + amount * turns - inclusive
+
             machine.supposed_bounds.append(bound)
-            machine.assumed[bound] = last - amount if condition.operator == "<=" else last
+            lengthen(machine.limits.unknown_iterations)
+            return lengthen
+        return None
 
     def while_(self, node: tree.While) -> Completion | None:
         """Run a `while` loop."""
@@ -178,9 +188,11 @@ class Loops:
         body: tree.Statement,
         step: Callable[[], None],
         induction: tuple[Cell, int, int] | None,
+        lengthen: Callable[[int], None] | None = None,
     ) -> Completion | None:
-        with self._of_unknown_length() if induction is None else nullcontext():
-            return self._turns(condition, body, step, induction)
+        length = self._of_unknown_length() if induction is None else nullcontext()
+        with length, self.machine.approaches.of_loop() as nearing:
+            return self._turns(condition, body, step, induction, nearing, lengthen)
 
     @contextmanager
     def _of_unknown_length(self) -> Iterator[None]:
@@ -197,9 +209,13 @@ class Loops:
         body: tree.Statement,
         step: Callable[[], None],
         induction: tuple[Cell, int, int] | None,
+        nearing: Nearing,
+        lengthen: Callable[[int], None] | None,
     ) -> Completion | None:
         machine = self.machine
         limits = machine.limits
+        most_unknown, most_first = limits.unknown_iterations, limits.first_iterations
+        begun, issued = machine.steps, machine.issued
         count = unknown = 0
         jumped = False
         endless = condition is None or (isinstance(condition, tree.Literal_) and bool(condition.value))
@@ -221,7 +237,7 @@ class Loops:
                     if not goes_on:
                         return None
                 elif truth is None:
-                    enough = empty or unknown >= limits.unknown_iterations or self._is_query(value)
+                    enough = empty or unknown >= most_unknown or self._is_query(value)
                     if enough:
                         machine.suppose(value, False)
                     else:
@@ -243,14 +259,36 @@ class Loops:
                 # What ends it was not seen: `if (line[0] == '#') continue;` may be all that these turns came to.
                 self._summaries.forget_numbers(body)
                 return None
+            if count < WATCHED:
+                nearing.begin_turn()
             completion = self._iteration(body)
             count += 1
             if completion is not None and completion is not CONTINUE:
                 asking.ends()
                 return None if completion is BREAK else completion
+            if count == WATCHED:
+                machine.approaches.ends(nearing)
+                known = induction is not None and lengthen is None
+                acts = machine.issued > issued
+                turns = self._turns_to_see(nearing, machine.steps - begun, known=known) if acts else 0
+                most_unknown, most_first = max(most_unknown, turns), max(most_first, turns)
+                if turns and lengthen is not None:
+                    lengthen(turns)
             step()
-            if induction is not None and not jumped and count >= limits.first_iterations:
+            if induction is not None and not jumped and count >= most_first:
                 jumped = self._jump(induction, count)
+
+    def _turns_to_see(self, nearing: Nearing, spent: int, *, known: bool) -> int:
+        """Return how many turns it takes to see what a loop comes nearer to; 0: too many, or it comes to nothing.
+
+        `spent`: steps of the turns that were looked at; `known`: how often it runs is known. One turn behind those of a
+        loop of unknown length is its supposed end.
+        """
+        machine, limits = self.machine, self.machine.limits
+        planned = limits.first_iterations if known else limits.unknown_iterations + 1
+        left = min(limits.steps_to_see, limits.steps // 2 - machine.steps)
+        most = min(limits.iterations, left * WATCHED // max(spent, 1)) - 1
+        return max((turns + 1 for turns in nearing.turns() if planned < turns <= most), default=0)
 
     def _goes_in_all_the_same(self, condition: tree.Expression, body: tree.Statement) -> bool:
         """A loop runs not once, as far as is known. Tell whether the path runs it all the same, for its calls."""
