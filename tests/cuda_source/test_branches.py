@@ -35,6 +35,14 @@ def test_a_second_path_takes_the_other_side_of_all_branches(tmp_path):
     assert not any(second.decisions[1:]), "each branch that the first path did not take"
 
 
+def test_the_first_path_finds_what_a_function_seeks_that_returns_minus_one_in_the_end(tmp_path):
+    text = """
+        int measured(const char* name);
+        int place(const char* name) { int at = measured(name); if (at > 3) { return at; } return -1; }
+        void work(const char* name, void* memory) { if (place(name) >= 0) cudaMemset(memory, 0, 4); }"""
+    assert "MEMSET" in {each.kind for each in operations(worlds(text, tmp_path)[0])}
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -70,6 +70,13 @@ def _is_nothing(value: tree.Expression | None) -> bool:
     return isinstance(value, tree.Literal_) and not value.value
 
 
+def _is_negative(value: tree.Expression | None) -> bool:
+    """Tell whether a value is written as a negative number: no place, no number of anything."""
+    if not isinstance(value, tree.Literal_):
+        return False
+    return isinstance(value.value, int | float) and value.value < 0
+
+
 def children(node: Any) -> Iterator[Any]:
     """Yield the tree nodes directly below a node."""
     names = _FIELDS.get(type(node))
@@ -171,14 +178,15 @@ class Relevance:
         return node is not None and self._once("gives up", node, lambda: self._gives_up(node))
 
     def has_found(self, node: tree.Statement | None, function: tree.Function) -> bool:
-        """Tell whether a branch returns what a function sought, which returns nothing or false in the end."""
-        returns = function.returns
-        if node is None or function.body is None or not (returns.pointers or returns.name == "bool"):
+        """Tell whether a branch returns what a function sought, which returns nothing, false or -1 in the end."""
+        if node is None or function.body is None:
             return False
         found, in_the_end = _last_of(node), _last_of(function.body)
         if not isinstance(found, tree.Return) or not isinstance(in_the_end, tree.Return):
             return False
-        return not _is_nothing(found.value) and _is_nothing(in_the_end.value)
+        returns = function.returns
+        is_none = _is_nothing if returns.pointers or returns.name == "bool" else _is_negative
+        return not is_none(found.value) and is_none(in_the_end.value)
 
     def ends_its_loop(self, node: tree.If) -> bool:
         """Tell whether a branch lies in a loop without a condition: what leaves there is how the loop goes on."""
