@@ -80,6 +80,14 @@ class ClassOperators:
             for name in base.methods
         )
 
+    def converts_to_others(self, cls: ClassInfo) -> bool:
+        """Tell whether objects of a class have a conversion operator to anything."""
+        return any(
+            name.startswith("operator ") and name not in ("operator new", "operator delete")
+            for base in cls.lineage()
+            for name in base.methods
+        )
+
     def convert(self, value: Value, type: CType, span: Span) -> Value:
         """Convert a class object by its conversion operator; the best fit by the kind of target."""
         if not isinstance(value, StructObject) or value.cls is None:

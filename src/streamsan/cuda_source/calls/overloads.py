@@ -7,7 +7,7 @@ from typing import Any
 from streamsan.cuda_source.library.braced import BracedList, braced, plain
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import LibraryObject, Operand, StructObject, is_pointer
-from streamsan.cuda_source.values.classes import PlainContext
+from streamsan.cuda_source.values.classes import ClassInfo, PlainContext, last_name
 from streamsan.cuda_source.values.types import FLOATING, HANDLE_TYPES, SCALAR_SIZES, CType
 from streamsan.cuda_syntax.tree import Expression, Function, Parameter, Type
 
@@ -78,7 +78,14 @@ class Overloads:
         if isinstance(value, StructObject):
             if value.cls is not None and value.cls.is_a(type.name):
                 return score + (8 if value.cls.name == type.name else 6)
-            return score + 1 if machine.objects.is_class(type) else score
+            if not machine.objects.is_class(type):
+                return score
+            wanted = machine.program.class_of(type, machine.frame)
+            if wanted is None or value.cls is None or _has_hidden_bases(value.cls):
+                return score + 1
+            # By a conversion: what a template takes as it is comes before it.
+            deduced = any(getattr(each, "name", None) in templates for each in written.arguments)
+            return score - 1 if not deduced and self._becomes(value, wanted) else None
         if machine.objects.is_class(type):
             if isinstance(value, LibraryObject):
                 return score + 8
@@ -93,6 +100,26 @@ class Overloads:
             return score + (5 if type.name in SCALAR_SIZES and type.name not in FLOATING and not handle else 2)
         return score + (0 if is_pointer(value) else 2)
 
+    def _becomes(self, value: StructObject, cls: ClassInfo) -> bool:
+        """Tell whether an object of another class becomes one of this class without being asked to."""
+        if self.machine.class_operators.converts(value, cls):
+            return True
+        return any(
+            self._arity_fits(constructor, 1) and constructor.parameters and self._takes_object(constructor, value, cls)
+            for constructor in cls.constructors()
+        )
+
+    def _takes_object(self, constructor: Function, value: StructObject, cls: ClassInfo) -> bool:
+        """Tell whether a constructor's first parameter takes an object of another class."""
+        written = constructor.parameters[0].type
+        if written.name in ("", "auto") or any(written.name == each.name for each in constructor.templates):
+            return True
+        type = self.machine.resolve_in(written, cls.context())
+        if type.pointers or type.name in SCALAR_SIZES:
+            return value.cls is not None and self.machine.class_operators.converts_to_others(value.cls)
+        taken = self.machine.program.class_of(type, self.machine.frame)
+        return taken is None or value.cls is None or value.cls.is_a(taken.name)
+
     def _list_score(self, listed: BracedList, type: CType, generic: bool) -> int | None:
         """Return how well a braced list fits a parameter; None if nothing can be made of it."""
         machine = self.machine
@@ -102,6 +129,8 @@ class Overloads:
             scalar = braced(plain(Operand(listed))) is None
             known = type.pointers or type.name in SCALAR_SIZES
             return (3 if scalar else None) if known else 1
+        if last_name(type.name) == "initializer_list":
+            return 7  # before an object that the list would make
         cls = machine.program.class_of(type, machine.frame)
         if cls is None:
             return 5
@@ -152,3 +181,8 @@ class Overloads:
             name = argument.name if isinstance(argument, Type) else getattr(argument, "name", None)
             if isinstance(name, str) and name in names and name not in bindings and position < len(have.arguments):
                 bindings[name] = have.arguments[position]
+
+
+def _has_hidden_bases(cls: ClassInfo) -> bool:
+    """Tell whether a class may be more than what can be seen."""
+    return any(each.unknown_bases or each.library_bases for each in cls.lineage())

@@ -1,0 +1,78 @@
+"""Which constructor an object of another class goes to, and a list: by what C++ converts without being asked to."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamsan import check
+
+HEAD = """#include <cuda_runtime.h>
+#include <initializer_list>
+#include <new>
+#include <stdexcept>
+"""
+OPTIONAL = """
+struct None { explicit constexpr None(int) {} };
+constexpr None NONE{0};
+template <class T> class Maybe {
+ public:
+  Maybe() : has_(false) {}
+  Maybe(None) : Maybe() {}
+  Maybe(const Maybe& other) : has_(other.has_) { if (has_) new (&storage_) T(other.value()); }
+  template <class U> Maybe(const Maybe<U>& other) : has_(other.has_) { if (has_) new (&storage_) T(other.value()); }
+  template <class U> Maybe(U&& value) : has_(true) { new (&storage_) T(static_cast<U&&>(value)); }
+  const T& value() const {
+    if (!has_) throw std::runtime_error("no value");
+    return *reinterpret_cast<const T*>(&storage_);
+  }
+  const T* operator->() const { return &value(); }
+ private:
+  bool has_;
+  typename std::aligned_storage<sizeof(T), alignof(T)>::type storage_;
+};
+struct View { int size; explicit View(int n) : size(n) {} };
+Maybe<View> view_of(int n) { if (n == 7) return View(n); return NONE; }
+Maybe<View> no_view() { return NONE; }
+"""
+SHAPE = """
+struct Shape {
+  int sizes[4];
+  Shape(const Shape& other) { for (int i = 0; i < 4; ++i) sizes[i] = other.sizes[i]; }
+  template <class At> Shape(At from, At to) { for (int i = 0; from != to; ++from) sizes[i++] = *from; }
+  Shape(std::initializer_list<int> sizes) : Shape(sizes.begin(), sizes.end()) {}
+};
+struct Tensor { Shape shape; const char* layout; Tensor(Shape s, const char* l) : shape(s), layout(l) {} };
+"""
+ENDS = pytest.mark.parametrize(
+    ("rest", "codes"),
+    [("cudaFree(d); cudaFree(d);", ["SS201"]), ("cudaFree(d);", [])],
+    ids=["wrong", "right"],
+)
+
+
+def found(folder, text):
+    source = folder / "converted.cu"
+    source.write_text(HEAD + text)
+    return [each.code for each in check([str(source)]).findings if each.severity.value != "note"]
+
+
+@ENDS
+def test_an_object_goes_to_the_template_that_takes_it_not_to_a_class_that_it_cannot_become(tmp_path, rest, codes):
+    body = f"auto view = view_of(7); float* d; cudaMalloc(&d, 4 * view->size); {rest}"
+    assert found(tmp_path, f"{OPTIONAL}int main() {{ {body} }}\n") == codes
+
+
+@ENDS
+def test_what_marks_that_there_is_nothing_goes_to_its_own_constructor(tmp_path, rest, codes):
+    caught = f"try {{ no_view().value(); }} catch (...) {{ {rest} return 0; }}"
+    body = f"float* d; cudaMalloc(&d, 4); {caught}"
+    assert found(tmp_path, f"{OPTIONAL}int main() {{ {body} cudaFree(d); cudaFree(d); }}\n") == codes
+
+
+@ENDS
+@pytest.mark.parametrize(
+    "made", ["Shape s({1, 2});", "Shape s{1, 2};", 'Tensor t{{1, 2}, "HW"};', 'Tensor t({1, 2}, "HW");']
+)
+def test_a_list_goes_to_the_constructor_of_lists_and_not_to_the_copying_one(tmp_path, made, rest, codes):
+    body = f"{made} float* d; cudaMalloc(&d, 4); {rest}"
+    assert found(tmp_path, f"{SHAPE}int main() {{ {body} }}\n") == codes
