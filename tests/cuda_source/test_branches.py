@@ -43,6 +43,26 @@ def test_the_first_path_finds_what_a_function_seeks_that_returns_minus_one_in_th
     assert "MEMSET" in {each.kind for each in operations(worlds(text, tmp_path)[0])}
 
 
+@pytest.mark.parametrize("ends", ["if (throws()) throw what; else abort();", "{ do { throw what; } while (0); }"])
+def test_the_first_path_goes_past_what_ends_the_program_however_it_is_written(ends, tmp_path):
+    text = f"""
+        #define ABORT(what) do {{ note(what); {ends} }} while (0)
+        #define ABORT_IF(condition, what) do {{ if (condition) {{ ABORT(what); }} }} while (0)
+        void note(const char*); bool throws(); bool same(int);
+        void work(int type, void* memory) {{ ABORT_IF(!same(type), "other"); cudaMemset(memory, 0, 4); }}"""
+    assert "MEMSET" in {each.kind for each in operations(worlds(text, tmp_path)[0])}
+
+
+def test_what_ends_the_program_on_one_side_only_is_no_error_exit(tmp_path):
+    text = """
+        bool given(int); bool fatal();
+        void work(int n, void* memory) {
+            if (given(n)) { if (fatal()) throw 1; else puts("goes on"); }
+            cudaMemset(memory, 0, 4);
+        }"""
+    assert worlds(text, tmp_path)[0].decisions == (True, False)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -46,10 +46,14 @@ class WayOut(Enum):
 
 
 def _last_of(node: tree.Statement) -> tree.Statement:
-    """Return the last statement of blocks in each other."""
-    while isinstance(node, tree.Block) and node.body:
-        node = node.body[-1]
-    return node
+    """Return the last statement of blocks in each other, those that macros put into `do ... while (0)` among them."""
+    while True:
+        if isinstance(node, tree.Block) and node.body:
+            node = node.body[-1]
+        elif isinstance(node, tree.DoWhile) and isinstance(node.condition, tree.Literal_) and not node.condition.value:
+            node = node.body
+        else:
+            return node
 
 
 def _body_of(macro: tree.Macro) -> tree.Block:
@@ -209,6 +213,8 @@ class Relevance:
 
     def _way_out(self, node: tree.Statement) -> WayOut:
         last = _last_of(node)
+        if isinstance(last, tree.If) and last.otherwise is not None:
+            return min(self._way_out(last.then), self._way_out(last.otherwise), key=lambda way: way.value)
         if self._ends_program(last):
             return WayOut.PROGRAM
         if isinstance(last, tree.Return | tree.Goto):
@@ -233,7 +239,7 @@ class Relevance:
             macro = self.macros.get(name)
             bodies = self.host_bodies(name) if macro is None else [_body_of(macro)]
             self._functions[key] = bool(bodies) and all(
-                self._ends_program(_last_of(body)) and not any(self._is_work(part) for part in walk(body))
+                self._way_out(body) is WayOut.PROGRAM and not any(self._is_work(part) for part in walk(body))
                 for body in bodies
             )
         return self._functions[key]
