@@ -126,6 +126,18 @@ def test_what_ends_the_program_on_one_side_only_is_no_error_exit(tmp_path):
                 for (int l = 0; l < 16; ++l) { double* cell = new double; *cell = draw(i); table[i][j][k][l] = *cell; }
             void* memory; cudaMalloc(&memory, 4); cudaFree(memory);
         }""",
+        # The same, with a question to the device.
+        """
+        #include <cstdlib>
+        void watch(int n) { if (n > 70) { cudaStreamQuery(0); abort(); } }
+        double draw(int);
+        int main() {
+            for (int i = 0; i < 16; ++i) for (int j = 0; j < 16; ++j) for (int k = 0; k < 16; ++k)
+                for (int l = 0; l < 16; ++l) { double* cell = new double; *cell = draw(i); watch(i + j + k + l); }
+            for (int i = 0; i < 16; ++i) for (int j = 0; j < 16; ++j) for (int k = 0; k < 16; ++k)
+                for (int l = 0; l < 16; ++l) { double* cell = new double; *cell = draw(i); watch(i + j + k + l); }
+            void* memory; cudaMalloc(&memory, 4); cudaFree(memory);
+        }""",
         # Another attempt after a failure is left out on purpose.
         """
         int main() {
@@ -262,3 +274,39 @@ def test_the_way_past_a_branch_that_ends_the_program_leads_to_the_rest(tmp_path)
     checks = "".join(f"if (odd(-{number})) tell({number});\n" for number in range(1, 5))
     text = f'#include "telling.h"\nvoid work(void* memory) {{ {checks} {WORK} }}'
     assert not reading_of(text, tmp_path).missed
+
+
+def test_what_was_decided_of_an_object_may_be_over_where_a_function_gets_it_to_write(tmp_path):
+    text = """
+        #include <cstdlib>
+        struct Info { int mapped; };
+        void tell(Info* info); void map();
+        void work(void* memory) {
+            Info info; tell(&info); if (info.mapped) exit(1);
+            map(); tell(&info); if (!info.mapped) exit(1);
+            cudaMemset(memory, 0, 4);
+        }"""
+    assert "MEMSET" in {each.kind for each in operations(worlds(text, tmp_path)[0])}
+
+
+@pytest.mark.parametrize(
+    ("told", "leaves"),
+    [("const Info* info", "exit(1);"), ("const Info& info", "exit(1);"), ("Info* info", "return;")],
+)
+def test_what_was_decided_of_an_object_holds_on(told, leaves, tmp_path):
+    given = "info" if "&" in told else "&info"
+    source = tmp_path / "held.cu"
+    source.write_text(f"""
+        #include <cuda_runtime.h>
+        #include <cstdlib>
+        struct Info {{ int mapped; }};
+        void tell(Info* info); void see({told});
+        void work() {{
+            Info info; tell(&info);
+            float* memory; cudaMalloc(&memory, 4);
+            if (!info.mapped) cudaFree(memory);
+            see({given});
+            if (!info.mapped) {leaves}
+            cudaFree(memory);
+        }}""")
+    assert not [each for each in check([str(source)]).findings if each.severity.value != "note"]

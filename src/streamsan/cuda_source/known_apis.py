@@ -17,6 +17,18 @@ WORK = frozenset(
     {Effect.LAUNCH, Effect.COPY, Effect.COPY_BATCH, Effect.MEMSET, Effect.GRAPH_LAUNCH, Effect.HOST_FUNCTION}
 )
 """what calls do that issue work"""
+_ASKS = frozenset(
+    {
+        Effect.PURE,
+        Effect.STREAM_QUERY,
+        Effect.EVENT_QUERY,
+        Effect.EVENT_ELAPSED,
+        Effect.GET_DEVICE,
+        Effect.DEVICE_COUNT,
+        Effect.CONTEXT_GET,
+    }
+)
+"""what calls do that change nothing"""
 _PLATFORMS = (CUDA, OPENCL)
 _OPENCL_WORD = late_pattern(r"\bcl_[a-z]|\bcl[A-Z]\w+\s*\(|\bcl::[A-Z]|<(?:CL|OpenCL)/")
 _CUDA_WORD = late_pattern(r"\bcuda[A-Z_]|\bcu[A-Z]\w+\s*\(|<<<|\b__global__\b")
@@ -33,6 +45,12 @@ def issues_work(name: str) -> bool:
         return True
     api = find(name)
     return api is not None and api.effect in WORK
+
+
+def only_asks(name: str) -> bool:
+    """Return whether a function of this name changes nothing: it tells a state, a time, or the text of an error."""
+    api = find(name)
+    return api is not None and api.effect in _ASKS
 
 
 def is_opencl(api: Api) -> bool:

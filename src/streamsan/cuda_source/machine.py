@@ -109,6 +109,8 @@ class Machine:
         """What was decided to hold of which only one part need hold."""
         self.supposed_bounds: list[Any] = []
         """Those of them that only say that a loop of unknown length runs a few times."""
+        self.handed_out: set[Symbol] = set()
+        """Numbers of which something was decided before unseen code got the object that holds them, to write it."""
         self.bounds = Bounds()
         """What decided comparisons say of unknown numbers."""
         self.approaches = Approaches()
@@ -340,11 +342,11 @@ class Machine:
             raise PathEnds(spent, span)
 
     def may_cut_short(self, body: Statement) -> bool:
-        """Tell whether a loop is cut short: half of the path's steps are spent, and it has no calls of CUDA.
+        """Tell whether a loop is cut short: half of the path's steps are spent, and its calls of CUDA only ask.
 
-        One that has some is not: what it frees is what one before it allocated.
+        One that has others is not: what it frees is what one before it allocated.
         """
-        return 2 * self.steps > self.limits.steps and not self.home.prospects.has_calls(body)
+        return 2 * self.steps > self.limits.steps and not self.home.prospects.has_effects(body)
 
     def fresh(self, name: str, origin: Origin) -> Symbol:
         """Return a new unknown."""

@@ -80,6 +80,7 @@ class Functions:
                 )
         name = function.name
         if function.body is None or function.kernel:
+            machine.unseen.hand_out(function, operands)
             result = machine.unseen.call(name, operands, span, this=this)
             if is_status_type(function.returns.name) and not function.returns.pointers:
                 machine.succeeds(result.value)

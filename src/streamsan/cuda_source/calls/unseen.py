@@ -25,7 +25,7 @@ from streamsan.cuda_source.values.cells import (
 )
 from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_source.values.success import asks_for_success
-from streamsan.cuda_syntax.tree import Span
+from streamsan.cuda_syntax.tree import Function, Span
 from streamsan.model.values import Handle, Origin, Symbol
 from streamsan.patterns.late_pattern import late_pattern
 
@@ -138,3 +138,20 @@ class Unseen:
                 continue
             if isinstance(member.value, Symbol) and member.value.origin == "uninitialised":
                 member.value = self.machine.objects.unknown(member.type, member.name, "opaque")
+
+    def hand_out(self, function: Function, operands: list[Operand]) -> None:
+        """A function that is only declared gets objects that it may write: what was decided of them may be over."""
+        machine = self.machine
+        for parameter, operand in zip(function.parameters, operands, strict=False):
+            type = parameter.type
+            held = operand.held.cell.value if isinstance(operand.held, CellPointer) else operand.held
+            if type.const or not (type.pointers or type.reference) or not isinstance(held, StructObject):
+                continue
+            numbers = [each.value for each in held.fields.values() if not each.type.pointers]
+            machine.handed_out.update(
+                each
+                for each in numbers
+                if isinstance(each, Symbol)
+                and each.number not in machine.live_handles
+                and machine.truth(each) is not None
+            )

@@ -18,6 +18,7 @@ from streamsan.cuda_source.program.prospects import Goal
 from streamsan.cuda_source.program.relevance import WayOut
 from streamsan.cuda_source.values.cells import Scope, Term, Value
 from streamsan.cuda_source.values.frame import BREAK, Completion
+from streamsan.cuda_source.values.terms import symbols_of
 from streamsan.cuda_syntax import tree
 from streamsan.model.values import Symbol
 
@@ -54,7 +55,11 @@ class Branches:
         if machine.truth(condition) is None and self._summaries.skips(node):
             return None
         gives_up, goes_on = self._gives_up(node.then), node.otherwise
-        if machine.truth(condition) and gives_up and is_supposed(machine, node.condition):
+        if (
+            machine.truth(condition)
+            and gives_up
+            and (is_supposed(machine, node.condition) or self._ends_for_what_may_be_over(node, condition))
+        ):
             # `if (arguments[3] != NULL) exit(1);`, `if (stream_) return;`: what comes after is not left out for that.
             condition = machine.fresh("condition", "opaque")
         truth = machine.truth(condition)
@@ -76,6 +81,13 @@ class Branches:
             return None
         with machine.under_branch(known):
             return machine.statements.execute(chosen)
+
+    def _ends_for_what_may_be_over(self, node: tree.If, condition: Value) -> bool:
+        """Tell whether a branch ends the program: `get(&info); if (!info.mapped) exit(1);`, decided before `get`."""
+        machine = self.machine
+        if not any(symbol in machine.handed_out for symbol in symbols_of(condition)):
+            return False
+        return machine.relevance.way_out(node.then) is WayOut.PROGRAM
 
     def _gives_up(self, branch: tree.Statement | None) -> bool:
         """Tell whether a branch leaves at once, after an error; one that found what the function sought does not."""

@@ -42,7 +42,9 @@ class Prospects:
         self._kept: list[object] = []
         """nodes whose ids are keys here: they must not be collected"""
         self._exhausted: set[int] = set()
-        self._have_calls: dict[int, bool] = {}
+        self._asking: set[int] = set()
+        """ids of the calls that change nothing"""
+        self._have_effects: dict[int, bool] = {}
         self._found: dict[int, int] = {}
         """id of a node -> that of a call which it leads to, and no path had come to"""
 
@@ -60,11 +62,12 @@ class Prospects:
         self._found[id(node)] = found
         return True
 
-    def has_calls(self, node: tree.Statement | tree.Expression) -> bool:
-        """Tell whether a statement or expression, or a function that it names, has calls of CUDA at all."""
-        found = self._have_calls.get(id(node))
+    def has_effects(self, node: tree.Statement | tree.Expression) -> bool:
+        """Tell whether a statement or expression, or a function it names, has calls of CUDA that change a state."""
+        found = self._have_effects.get(id(node))
         if found is None:
-            found = self._have_calls[id(node)] = next(self._calls_of(node), None) is not None
+            found = any(call not in self._asking for call in self._calls_of(node))
+            self._have_effects[id(node)] = found
         return found
 
     def _calls_of(self, root: tree.Statement | tree.Expression) -> Iterator[int]:
@@ -94,6 +97,8 @@ class Prospects:
                     names[last_name(part.type.name)] = None
                 elif isinstance(part, tree.Launch) or (isinstance(part, tree.Call) and self._is_of_cuda(part)):
                     calls.append(id(part))
+                    if isinstance(part, tree.Call) and _only_asks(part):
+                        self._asking.add(id(part))
             known = self._parts[id(root)] = (tuple(calls), tuple(names))
             self._kept.append(root)
         return known
@@ -106,3 +111,7 @@ class Prospects:
         if known_apis.find(name) is None or ONLY_NAMES.match(name):
             return False
         return not self._relevance.host_bodies(name)
+
+
+def _only_asks(call: tree.Call) -> bool:
+    return isinstance(call.callee, tree.Name) and known_apis.only_asks(last_name(call.callee.name))
