@@ -14,7 +14,11 @@ from streamsan.cuda_syntax.repairs import contents
 def class_definition(ctx: Context, node: Node, templates: list[tree.Parameter]) -> list[tree.Statement]:
     """A class with its members; nothing for a mere declaration (its name is noted as a type)."""
     named, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-    name = declarators.name_of(ctx, named)[0] if named is not None else declarators.anonymous_name(ctx, node)
+    arguments: list[tree.Type | tree.Expression] = []
+    if named is None:
+        name = declarators.anonymous_name(ctx, node)
+    else:
+        name, arguments = declarators.name_of(ctx, named)
     ctx.types.add(name.rpartition("::")[2])
     if body is None:
         return []
@@ -27,6 +31,7 @@ def class_definition(ctx: Context, node: Node, templates: list[tree.Parameter]) 
         [],
         templates=templates,
         union=node.type == "union_specifier",
+        specialized=bool(arguments),
     )
     friends: list[tree.Function] = []
     inner = ctx.copy(scope=made.name, local=False)

@@ -419,6 +419,8 @@ class Class(Statement):
     """nested classes, enums, aliases"""
     templates: list[Parameter] = field(default_factory=list)
     union: bool = False
+    specialized: bool = False
+    """`struct Name<T*>`: for some arguments of a template only"""
 
 
 class Enum(Statement):

@@ -9,7 +9,7 @@ from streamsan.cuda_source.values.cells import Cell, Operand, Scope, StructObjec
 from streamsan.cuda_source.values.classes import ClassInfo, last_name
 from streamsan.cuda_source.values.frame import Frame, Thrown
 from streamsan.cuda_source.values.types import CType
-from streamsan.cuda_syntax.tree import Expression, Function, InitList, Span, Unary
+from streamsan.cuda_syntax.tree import Expression, Function, InitList, Span, Type, Unary
 from streamsan.model.values import Symbol
 
 
@@ -176,7 +176,7 @@ class Constructors:
         machine = self.machine
         object = this.value
         assert isinstance(object, StructObject)
-        given = {name.split("<")[0].rpartition("::")[2]: arguments for name, arguments, _ in constructor.initializers}
+        given = {self._initialised(name, cls): arguments for name, arguments, _ in constructor.initializers}
         own = cls.name.rpartition("::")[2]
         if own in given:  # a delegating constructor
             chosen = machine.overloads.choose(
@@ -204,6 +204,14 @@ class Constructors:
                 member = object.new_member(field.name, type.plain(), field.span)
                 machine.objects.construct(member, type.plain(), machine.calls.operands(arguments), field.span)
         machine.statements.end_full_expression(span)
+
+    def _initialised(self, name: str, cls: ClassInfo) -> str:
+        """Return the last name of the member or class that an initialiser is for: `Base(n)` by a name for the base."""
+        short = name.split("<")[0].rpartition("::")[2]
+        if not cls.bases or any(field.name == short for field in cls.own_fields()):
+            return short
+        named = last_name(self.machine.program.resolve(Type(short), cls.context()).name)
+        return named if any(last_name(base.name) == named for base in cls.bases) else short
 
     def destruct(self, object: StructObject, span: Span) -> None:
         """Run the destructor of the object's class, then of members and bases, last first."""

@@ -65,6 +65,13 @@ class Overloads:
         listed = braced(operand)
         if listed is not None:
             return self._list_score(listed, type, generic)
+        if (
+            written.reference == "&"
+            and not type.const
+            and operand.cell is not None
+            and _differ(type, operand.cell.type)
+        ):
+            return None
         value = operand.held
         score = 1 if written.reference == "&&" and operand.moved else 0
         if generic:
@@ -181,6 +188,16 @@ class Overloads:
             name = argument.name if isinstance(argument, Type) else getattr(argument, "name", None)
             if isinstance(name, str) and name in names and name not in bindings and position < len(have.arguments):
                 bindings[name] = have.arguments[position]
+
+
+def _differ(type: CType, other: CType) -> bool:
+    """Tell whether two types are scalars that cannot be one type under two names: no reference to the one is bound."""
+    if type.pointers or other.pointers or type.array or other.array:
+        return False
+    sizes = SCALAR_SIZES.get(type.name), SCALAR_SIZES.get(other.name)
+    if None in sizes:
+        return False
+    return sizes[0] != sizes[1] or any((type.name in kind) != (other.name in kind) for kind in (FLOATING, ("bool",)))
 
 
 def _has_hidden_bases(cls: ClassInfo) -> bool:

@@ -46,6 +46,8 @@ class Program:
         self._types: dict[tuple[Any, ...], CType] = {}
         self._local: set[int] = set()
         self._found: dict[tuple[int, str, str, str], Any] = {}
+        self._hidden: dict[tuple[str, str, str, str], bool] = {}
+        """aliases, and what names them where -> whether a class is meant there"""
         self._by_last: dict[int, dict[str, list[str]]] = {}
         self._members: dict[str, list[tree.Function]] = {}
         self._class_cache: dict[tuple[str, tuple[Any, ...]], ClassInfo | None] = {}
@@ -97,7 +99,14 @@ class Program:
         known = self.classes.get(name)
         if known is None or len(known.fields) + len(known.methods) <= len(node.fields) + len(node.methods):
             self.classes[name] = node
-        self._index(node.nested, name)
+        if node.specialized:  # what the template says for all arguments comes first
+            kept = [part for part in node.nested if not self._names_known(part, name)]
+            self._index(kept, name)
+        else:
+            self._index(node.nested, name)
+
+    def _names_known(self, node: tree.Statement, outer: str) -> bool:
+        return isinstance(node, tree.Alias) and self._qualified(node.name, outer) in self.aliases
 
     def _attach_members(self) -> None:
         """Join the members that classes declare with the definitions that stand outside."""
@@ -145,6 +154,7 @@ class Program:
                     self._members[name] = list(self.classes[name].methods)
         self._by_last.clear()
         self._found.clear()
+        self._hidden.clear()
         self._types.clear()
         self._class_cache.clear()
 
@@ -193,6 +203,9 @@ class Program:
         return found
 
     def _find(self, table: dict[str, Found], name: str, context: Context) -> tuple[str, Found] | None:
+        return self._find_visible(table, name, context) or self._find_by_last(table, name)
+
+    def _find_visible(self, table: dict[str, Found], name: str, context: Context) -> tuple[str, Found] | None:
         if name.startswith("::"):
             name = name[2:]
         if context.cls is not None:
@@ -215,7 +228,7 @@ class Program:
             key = used if last_name(used) == name else f"{used}::{name}"
             if key in table:
                 return key, table[key]
-        return self._find_renamed(table, name, context) or self._find_by_last(table, name)
+        return self._find_renamed(table, name, context)
 
     def _find_renamed(self, table: dict[str, Found], name: str, context: Context) -> tuple[str, Found] | None:
         """Find what is named by another name of its namespace or class: `namespace io = company::io; io::read`."""
@@ -297,7 +310,9 @@ class Program:
             base = bound
         elif name not in SCALAR_SIZES and name and depth < DEEPEST_ALIAS:
             alias = self.find(self.aliases, name, context)
-            if alias is not None and not (alias[1].type.name == name and not alias[1].type.pointers):
+            if alias is not None and alias[1].type.name == name and not alias[1].type.pointers:
+                alias = None
+            if alias is not None and not self._is_hidden(alias[0], name, context):
                 base = self._aliased(*alias, arguments, context, evaluate, depth)
             else:
                 known = self.find(self.classes, name, context)
@@ -315,6 +330,18 @@ class Program:
             array=dimensions if type.pointers else dimensions + base.array,
             function=base.function or type.function,
         )
+
+    def _is_hidden(self, alias: str, name: str, context: Context) -> bool:
+        """Tell whether a name means a class, and not the alias: that is of another namespace, or further out."""
+        cls = context.cls
+        key = (alias, name, context.namespace, cls.name if cls is not None else "")
+        if key not in self._hidden:
+            known = self._find_visible(self.classes, name, context)
+            self._hidden[key] = known is not None and (
+                self._find_visible(self.aliases, name, context) is None
+                or len(known[0].rpartition("::")[0]) > len(alias.rpartition("::")[0])
+            )
+        return self._hidden[key]
 
     def _arguments(
         self,
