@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Hashable
 
 from msgspec import Struct
 
@@ -10,6 +11,8 @@ from streamsan.cuda_source.program.prospects import Goal
 
 MOST_CONTRARY = 8
 """paths of one entry that go against what is known"""
+MOST_FRUITLESS = 4
+"""paths of one entry, one after the other, that came to nothing new: then those against what is known are due"""
 
 
 class Alternative(Struct, frozen=True):
@@ -22,8 +25,8 @@ class Alternative(Struct, frozen=True):
     """it leaves the function or the program at once"""
     against: frozenset[int] = frozenset()
     """conditions that are known, by their numbers on the path: it goes the other way there"""
-    place: int = 0
-    """which branch is meant by the last of them"""
+    place: Hashable = 0
+    """which branch, or call, is meant by the last of them"""
 
 
 class Turn(Struct):
@@ -31,7 +34,8 @@ class Turn(Struct):
 
     First what leads to calls that no path has come to, and goes on; then what does and leaves at once; then the others,
     alike. Among them paths with the fewest turns off the first path: each branch is seen both ways before combinations.
-    What goes against a known condition comes last, and only while it leads to something new.
+    What goes against a known condition comes last, or when the others come to nothing, and only while it leads to
+    something new.
     """
 
     prefix: tuple[bool, ...] = ()
@@ -41,12 +45,15 @@ class Turn(Struct):
     exits: int = 0
     turns: int = 0
     number: int = 0
+    weight: int = 0
+    """where it is the first to go against a condition: how many calls stand in its goal that no path has come to"""
 
     def __lt__(self, other: Turn) -> bool:
         return self._rank() < other._rank()
 
-    def _rank(self) -> tuple[int, bool, bool, int, int, int]:
-        return len(self.against), not self.leads_on, self.exits > 0, self.exits, self.turns, self.number
+    def _rank(self) -> tuple[int, int, bool, bool, int, int, int]:
+        known = len(self.against)
+        return known, -self.weight, not self.leads_on, self.exits > 0, self.exits, self.turns, self.number
 
     def look_again(self) -> bool:
         """Tell whether other paths have come to all in its goal meanwhile, and note that."""
@@ -62,13 +69,43 @@ class Agenda:
     def __init__(self) -> None:
         self._pending = [Turn()]
         self._number = 0
-        self._tried: set[int] = set()
-        """branches whose known conditions were or will be gone against"""
+        self._tried: set[Hashable] = set()
+        """branches and calls of which what is known was or will be gone against"""
+        self._gone_against = 0
+        """paths that were taken, each the first to go against a condition"""
+        self._fruitless = 0
+        """paths that were taken since one came to anything new, those aside that go against what is known"""
+        self._is_regular = True
+        """the latest path goes against nothing"""
 
     def next(self) -> Turn | None:
         """Take the path that comes next; None: there is none."""
         self._settle()
-        return heapq.heappop(self._pending) if self._pending else None
+        if not self._pending:
+            return None
+        due = self._contrary() if self._fruitless >= MOST_FRUITLESS else None
+        if due is None:
+            due = heapq.heappop(self._pending)
+        else:
+            self._pending.remove(due)
+            heapq.heapify(self._pending)
+        if due.weight:
+            self._gone_against += 1
+            if self._gone_against == MOST_CONTRARY:
+                self._pending = [each for each in self._pending if not each.weight]
+                heapq.heapify(self._pending)
+        self._is_regular = not due.against
+        return due
+
+    def _contrary(self) -> Turn | None:
+        """Return the first path that goes against what is known, and leads to something new."""
+        found = [each for each in self._pending if each.weight and each.goal is not None and each.goal.has_new()]
+        return min(found, default=None)
+
+    def came_to_new(self, anything: bool) -> None:
+        """Note whether the path that was taken came to calls that none before it had come to."""
+        if self._is_regular:
+            self._fruitless = 0 if anything else self._fruitless + 1
 
     @property
     def is_empty(self) -> bool:
@@ -90,12 +127,13 @@ class Agenda:
             if against and not leads_on:
                 continue
             if each.against:
-                if each.place in self._tried or len(self._tried) >= MOST_CONTRARY:
+                if each.place in self._tried or self._gone_against >= MOST_CONTRARY:
                     continue
                 self._tried.add(each.place)
             self._number += 1
             exits = taken.exits + each.leaves
-            turn = Turn(each.prefix, against, each.goal, leads_on, exits, taken.turns + 1, self._number)
+            weight = 1 + each.goal.count_new() if each.against and each.goal is not None else 0
+            turn = Turn(each.prefix, against, each.goal, leads_on, exits, taken.turns + 1, self._number, weight)
             heapq.heappush(self._pending, turn)
 
     def give_up(self, everything: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from streamsan.cuda_source.agenda import Alternative
@@ -28,8 +29,10 @@ class Decisions:
         """the condition under evaluation rests on an unknown pointer or handle being something: nobody decided that"""
         self._remembered: dict[Any, bool] = {}
         self._known = 0
-        self._refused: dict[int, Alternative] = {}
-        """branch -> the first time that a known condition kept the path from what it leads to"""
+        self._goes_past_exceptions = False
+        """from here on, what a library throws ends no path"""
+        self._refused: dict[Hashable, Alternative] = {}
+        """branch or call -> the first time that what is known kept the path from what it leads to"""
 
     def recall(self, question: Any) -> bool | None:
         """Return how the same condition was decided before on this path."""
@@ -61,14 +64,24 @@ class Decisions:
 
         What the reader knows may be wrong: a library's effect that it does not model, a loop's length that it supposed.
         """
+        return self._goes_against(id(branch), goal)
+
+    def _goes_against(self, place: Hashable, goal: Goal) -> bool:
         number, self._known = self._known, self._known + 1
         if number in self.against:
             return True
-        if id(branch) not in self._refused and goal.has_new():
-            self._refused[id(branch)] = Alternative(
-                tuple(self.taken), goal, against=frozenset([number]), place=id(branch)
-            )
+        if place not in self._refused and goal.has_new():
+            self._refused[place] = Alternative(tuple(self.taken), goal, against=frozenset([number]), place=place)
         return False
+
+    def goes_past_exception(self, call: Hashable, goal: Goal) -> bool:
+        """A library's function ends by an exception, as far as is known. Tell whether the path goes on all the same.
+
+        A path that does so once does so from there on: what the reader misses in a library, it misses in each call.
+        """
+        if not self._goes_past_exceptions:
+            self._goes_past_exceptions = self._goes_against(call, goal)
+        return self._goes_past_exceptions
 
     def alternatives(self, cut_off: bool) -> list[Alternative]:
         """Return the paths that branch off this one, the earliest turn first.

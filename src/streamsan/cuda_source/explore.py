@@ -101,7 +101,9 @@ def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
         while (turn := agenda.next()) is not None:
             run = Path(entry.home, linkage, coverage, entry, turn, limits.for_path(lines, steps), strict)
             run.machine.allowance = allowance
+            reached = coverage.count
             run.run()
+            agenda.came_to_new(coverage.count > reached)
             reading.stopped = reading.stopped or run.truncated
             worlds += 1
             steps += run.machine.steps

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.program.prospects import Goal
 from streamsan.cuda_source.values.cells import (
     Cell,
     CellPointer,
@@ -21,7 +22,7 @@ from streamsan.cuda_source.values.cells import (
     is_pointer,
 )
 from streamsan.cuda_source.values.classes import ClassInfo, last_name
-from streamsan.cuda_source.values.frame import CallEnds, Frame
+from streamsan.cuda_source.values.frame import CallEnds, Frame, Thrown
 from streamsan.cuda_source.values.success import is_status_type
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Function, Parameter, Span, Type
@@ -115,6 +116,22 @@ class Functions:
                 raise
             machine.not_understood(span, f"calls of {name} take too long to follow")
             return machine.unseen.call(name, operands, span, this=this)
+        except Thrown:
+            if not self._goes_past_exception(function, span):
+                raise
+            machine.not_understood(span, f"{name} ends by an exception, as far as is known")
+            return machine.unseen.call(name, operands, span, this=this)
+
+    def _goes_past_exception(self, function: Function, span: Span) -> bool:
+        """Tell whether the path goes on behind a call from the file itself into a header, that ends by an exception."""
+        machine = self.machine
+        file = machine.home.program.unit.file
+        # A lambda stands in the function around it.
+        caller = next((frame.declaration for frame in reversed(machine.frames) if frame.declaration is not None), None)
+        if function.span.file == file or caller is None or caller.span.file != file:
+            return False
+        rest = tuple(each for frame in reversed(machine.frames) for each in frame.rest())
+        return machine.decisions.goes_past_exception(span, Goal(machine.home.prospects, rest))
 
     def _object_from_elsewhere(self, function: Function, given: bool, result: Operand) -> Operand:
         """Return what a function that is only declared returns: of a class of the program, an object of that class.

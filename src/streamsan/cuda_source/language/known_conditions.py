@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 from streamsan.cuda_source.machine import Machine
-from streamsan.cuda_source.values.cells import Cell, Status, Term, Value
+from streamsan.cuda_source.values.cells import Cell, MacroArgument, Status, Term
 from streamsan.cuda_source.values.success import Success, is_status_type, means_success
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax import tree
@@ -15,18 +15,19 @@ from streamsan.model.values import Symbol
 
 def is_about_success(machine: Machine, condition: tree.Expression) -> bool:
     """Tell whether a condition is about a status: the branch of the failure is not explored."""
-    for part in nodes(condition):
-        if isinstance(part, tree.Call) and isinstance(part.callee, tree.Name):
-            if machine.api.is_api(part.callee.name):
-                return True
-        elif isinstance(part, tree.Name):
-            cell = machine.find(part.name)
-            held = cell.value if isinstance(cell, Cell) else None
-            if means_success(part.name) or isinstance(held, Status | Success):
-                return True
-            if isinstance(cell, Cell) and is_status_type(cell.type.name):
-                return True
-    return False
+    return _any_part(machine, condition, _tells_success)
+
+
+def _tells_success(machine: Machine, part: object) -> bool:
+    if isinstance(part, tree.Call) and isinstance(part.callee, tree.Name):
+        return machine.api.is_api(part.callee.name)
+    if not isinstance(part, tree.Name):
+        return False
+    cell = machine.find(part.name)
+    held = cell.value if isinstance(cell, Cell) else None
+    if means_success(part.name) or isinstance(held, Status | Success):
+        return True
+    return isinstance(cell, Cell) and is_status_type(cell.type.name)
 
 
 def is_supposed(machine: Machine, condition: tree.Expression) -> bool:
@@ -35,12 +36,12 @@ def is_supposed(machine: Machine, condition: tree.Expression) -> bool:
         return True
     if not machine.supposed_bounds:
         return False
-    return any(value in machine.supposed_bounds for value in _unknowns(machine, condition))
+    return _any_part(machine, condition, lambda _, part: _unknown(machine, part) in machine.supposed_bounds)
 
 
 def rests_on_unknown(machine: Machine, condition: tree.Expression) -> bool:
     """Tell whether a condition names what was unknown in the beginning: then the path itself decided about it."""
-    return any(True for _ in _unknowns(machine, condition))
+    return _any_part(machine, condition, lambda _, part: _unknown(machine, part) is not None)
 
 
 def may_be_wrong(machine: Machine, condition: tree.Expression) -> bool:
@@ -48,7 +49,7 @@ def may_be_wrong(machine: Machine, condition: tree.Expression) -> bool:
 
     What the reader knows of a variable may miss an effect of a library that it does not model.
     """
-    return not rests_on_unknown(machine, condition) and any(_varies(machine, part) for part in nodes(condition))
+    return not rests_on_unknown(machine, condition) and _any_part(machine, condition, _varies)
 
 
 def _varies(machine: Machine, part: object) -> bool:
@@ -68,8 +69,20 @@ def _may_change(type: CType | tree.Type) -> bool:
     return not type.const or bool(type.pointers)
 
 
-def _unknowns(machine: Machine, condition: tree.Expression) -> Iterator[Value]:
-    for name in machine.relevance.names_in(condition):
-        cell = machine.find(name)
-        if isinstance(cell, Cell) and isinstance(cell.value, Symbol | Term):
-            yield cell.value
+def _unknown(machine: Machine, part: object) -> Symbol | Term | None:
+    """Return what is not known that a name stands for."""
+    cell = machine.find(part.name) if isinstance(part, tree.Name) else None
+    return cell.value if isinstance(cell, Cell) and isinstance(cell.value, Symbol | Term) else None
+
+
+def _any_part(machine: Machine, root: object, holds: Callable[[Machine, object], bool]) -> bool:
+    """Tell whether something holds of any part of a condition, or of what a macro's parameter in it stands for."""
+    for part in nodes(root):
+        if holds(machine, part):
+            return True
+        given = machine.find(part.name) if isinstance(part, tree.Name) else None
+        if isinstance(given, MacroArgument) and machine.macros.in_scope_of(
+            given, lambda expressions: _any_part(machine, expressions, holds)
+        ):
+            return True
+    return False

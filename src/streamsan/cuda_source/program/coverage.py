@@ -42,6 +42,11 @@ class Coverage:
         self._reached[id(node)] = node
         self._settled.add(id(node))
 
+    @property
+    def count(self) -> int:
+        """How many calls some path came to."""
+        return len(self._reached)
+
     def assume_away(self, branch: tree.Statement) -> None:
         """A branch is left out on purpose: calls are taken to succeed."""
         if id(branch) not in self._assumed_away:

@@ -27,6 +27,10 @@ class Goal(Struct, frozen=True):
         """Tell whether it leads to a call that no path has come to."""
         return any(self.prospects.has_new(node) for node in self.nodes)
 
+    def count_new(self) -> int:
+        """Count the calls that stand in the code itself, and that no path has come to."""
+        return sum(self.prospects.count_new(node) for node in self.nodes)
+
     def and_also(self, other: Goal) -> Goal:
         """Return both goals as one."""
         return Goal(self.prospects, (*self.nodes, *other.nodes))
@@ -61,6 +65,10 @@ class Prospects:
             return False
         self._found[id(node)] = found
         return True
+
+    def count_new(self, node: tree.Statement | tree.Expression) -> int:
+        """Count the calls in a statement or expression itself that no path came to."""
+        return sum(not self._coverage.is_settled(call) for call in self._parts_of(node)[0])
 
     def has_effects(self, node: tree.Statement | tree.Expression) -> bool:
         """Tell whether a statement or expression, or a function it names, has calls of CUDA that change a state."""
