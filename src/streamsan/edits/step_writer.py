@@ -198,7 +198,12 @@ class Writer:
     def _apart(
         self, step: EventBetween | HostWaitsForEvent, first: CodePlace, second: CodePlace, waits: str
     ) -> Iterator[Variant]:
-        """Yield an event declared in a block around both places. `waits`: the stream that waits, "" for the host."""
+        """Yield an event declared in a block around both places. `waits`: the stream that waits, "" for the host.
+
+        Two host threads have none: where the block ends, they may not have come to their calls.
+        """
+        if step.earlier.thread != step.later.thread:
+            return
         language, layout = self._language, self._language.layout
         every = [place for site in (step.earlier.site, step.later.site) for place in language.places(site)]
         several = streams_awaited(self._trace, step) > 1

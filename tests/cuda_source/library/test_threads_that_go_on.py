@@ -162,6 +162,14 @@ def test_an_item_that_is_put_before_its_event_is_recorded(tmp_path):
     assert findings(right, tmp_path) == []
 
 
+def test_no_event_is_declared_around_two_threads(tmp_path):
+    path = tmp_path / "program.cu"
+    path.write_text(CHANNEL.replace("BODY", "channel.push(item); cudaEventRecord(item.made, s);"), encoding="utf-8")
+    (found,) = (each for each in check([path]).findings if each.code == "SS109")
+    assert found.fix is not None
+    assert found.fix.summary == "after line 37: cudaStreamSynchronize(s)"
+
+
 def test_a_thread_goes_on_only_when_the_mutex_is_free(tmp_path):
     body = """std::mutex m; std::condition_variable c; bool ready = false; float* d; cudaMalloc(&d, 4);
     std::thread t([&] { std::unique_lock<std::mutex> l(m); c.wait(l, [&] { return ready; }); cudaFree(d); });

@@ -101,9 +101,15 @@ class Cpp(Language[CppPlace]):
         return sorted(self.places(operation.site), key=_is_on_one_line)
 
     def places_before(self, later: Operation, earlier: Operation) -> Iterator[tuple[CppPlace, bool]]:
-        """Yield the places of an operation; before those in a loop that the other is no part of, the loop's."""
+        """Yield the places of an operation; before those in a loop that the other is no part of, the loop's.
+
+        Of another host thread's operation not all turns of a loop are behind it: there the loop's place is too early.
+        """
         others = self.places(earlier.site)
         for place in self._levels(later):
+            if later.thread != earlier.thread:
+                yield place, False
+                continue
             loops = [loop for loop in loops_around(place) if not any(other.inside(loop.statement) for other in others)]
             # Only the outermost: once is enough.
             yield from ((loop, False) for loop in loops[:1])
