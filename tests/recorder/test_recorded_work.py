@@ -142,7 +142,7 @@ def test_copies_and_what_the_host_waits_for(recorded: Scenarios) -> None:
     found = recorded.operations("copies", COPY)
     none, before, complete, maybe = (WaitClass(number) for number in range(4))
     assert [each.view.detail for each in found] == [
-        *(before, complete, complete, none),
+        *(before, complete, complete, WaitClass.BETWEEN_CONTEXTS),
         *(maybe, none, WaitClass.OBSERVED_COMPLETE, none, none),  # to pageable memory: L-10
         *(complete, none, none),
         *(complete, complete, complete),
