@@ -274,6 +274,10 @@ class Machine:
         """The innermost activation."""
         return self.frames[-1]
 
+    def code_behind(self) -> tuple[Statement, ...]:
+        """Return what stands behind the statement under execution, in every activation, innermost first."""
+        return tuple(each for frame in reversed(self.frames) for each in frame.rest())
+
     @contextmanager
     def entered(self, frame: Frame) -> Iterator[None]:
         """Run in an activation for a while."""

@@ -130,8 +130,7 @@ class Functions:
         caller = next((frame.declaration for frame in reversed(machine.frames) if frame.declaration is not None), None)
         if function.span.file == file or caller is None or caller.span.file != file:
             return False
-        rest = tuple(each for frame in reversed(machine.frames) for each in frame.rest())
-        return machine.decisions.goes_past_exception(span, Goal(machine.home.prospects, rest))
+        return machine.decisions.goes_past_exception(span, Goal(machine.home.prospects, machine.code_behind()))
 
     def _object_from_elsewhere(self, function: Function, given: bool, result: Operand) -> Operand:
         """Return what a function that is only declared returns: of a class of the program, an object of that class.

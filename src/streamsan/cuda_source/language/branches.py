@@ -119,7 +119,7 @@ class Branches:
         function = machine.frame.declaration
         if function is None or function.span.file != machine.home.program.unit.file:
             return ()
-        return tuple(each for frame in reversed(machine.frames) for each in frame.rest())
+        return machine.code_behind()
 
     def _led_to(self, branch: tree.Statement | None, other: tree.Statement | None) -> tuple[Code, ...]:
         """Return what a branch leads to: itself, and what only comes after it because the other one leaves."""
