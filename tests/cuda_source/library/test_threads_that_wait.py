@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - programs under test stay as a person would type them
 from __future__ import annotations
 
+import pytest
 from reading import kinds, operations, reading_of, run_main
 
 WORKER = """std::mutex m; std::condition_variable c; std::queue<std::function<void()>> tasks; bool stop = false; float* d;
@@ -82,6 +83,16 @@ def test_what_nobody_sees_may_wait_for_a_thread(tmp_path):
 def test_main_waits_for_what_a_thread_releases(tmp_path):
     before = f"std::binary_semaphore ready{{0}};\n{WORK}"
     body = "cudaMalloc(&d, 4); std::thread t(work); ready.acquire(); cudaFree(d); t.join();"
+    assert order_of(f"{before}\nint main() {{ {body} }}", tmp_path) == [["MEMSET", "FREE"]] * 2
+
+
+@pytest.mark.parametrize(
+    "wait", ["wait(lock)", "wait_for(lock, 5ms)", "wait_until(lock, std::chrono::steady_clock::now())"]
+)
+def test_main_waits_to_be_woken_by_a_thread_even_where_only_for_a_while(wait, tmp_path):
+    before = f"std::mutex m; std::condition_variable woken;\n{WORK}"
+    body = f"""cudaMalloc(&d, 4); std::thread t(work);
+    {{ std::unique_lock<std::mutex> lock(m); woken.{wait}; }} cudaFree(d); t.join();"""
     assert order_of(f"{before}\nint main() {{ {body} }}", tmp_path) == [["MEMSET", "FREE"]] * 2
 
 

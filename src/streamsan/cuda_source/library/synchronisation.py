@@ -57,8 +57,8 @@ class Mutex(Synchroniser):
     class_name = "std::mutex"
     own_parts = ("promised",)
     promised: Cell | None = None
-    _WAITS = frozenset({"wait", "wait_for", "wait_until"})
-    _ACQUIRE = _WAITS | {"lock", "lock_shared"}
+    _WAITS_FOR_A_WHILE = frozenset({"wait_for", "wait_until"})
+    _ACQUIRE = _WAITS_FOR_A_WHILE | {"wait", "lock", "lock_shared"}
     _RELEASE = frozenset({"unlock", "unlock_shared", "notify_one", "notify_all", "set_value", "clear", "set_exception"})
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
@@ -89,6 +89,8 @@ class Mutex(Synchroniser):
             machine.released()
         if method == "wait" and self.type.name.rpartition("::")[2].startswith("condition_variable"):
             self._wait(machine, operands, span)
+        if method in self._WAITS_FOR_A_WHILE:
+            machine.run_late_threads()
         if method in self._ACQUIRE:
             for operand in operands[:1]:
                 lock = operand.held
