@@ -2,12 +2,13 @@
 
 In each turn every way runs once, in an order that goes round, and what counts is its ratio to the plain run of that
 turn. A launch storm is a process for each run. A PyTorch step, PyTorch's tensors and CuPy's arrays are groups of
-processes, started before anything is measured; a line has the median of the groups' medians, and the least and the most
-of these: one process differs from the next by as much as recording costs, so two lines whose spreads overlap are not
-told apart. `--others` puts compute-sanitizer and PyTorch's CUDA Sanitizer beside them, with few steps, in a group of
-their own. Here nothing is switched off within a process, so what PyTorch itself tells of its blocks counts too, unlike
-the step of `recording.py`. FOLDER has another build's package (`pip install --target FOLDER`). Needs a GPU, nvcc and
-CUPTI's headers; a workload that fails is said and left out.
+processes, started before any of them is measured; a line has the median of the groups' medians, and the least and the
+most of these: one process differs from the next by as much as recording costs, so two lines whose spreads overlap are
+not told apart. What only hears, a subscriber of CUPTI and a tracker of PyTorch's blocks that do nothing, is the least
+that any recorder on these two costs. `--others` puts compute-sanitizer and PyTorch's CUDA Sanitizer beside them, with
+few steps, in a group of their own. Here nothing is switched off within a process, so what PyTorch itself tells of its
+blocks counts too, unlike the step of `recording.py`. FOLDER has another build's package (`pip install --target
+FOLDER`). Needs a GPU, nvcc and CUPTI's headers; a workload that fails is said and left out.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from recording import (
 PLAIN, EMPTY, THIS, OTHER = "plain", "a subscriber that does nothing", "streamsan run", "streamsan run, other build"
 STORM = "launch storm (us a launch; one process for each value)"
 FAILURES = (WorkloadError, OSError, subprocess.CalledProcessError)
-TOLD, NO_SITES = "a tracker that does nothing", "streamsan run --no-sites"
+HEARS, NO_SITES = "what only hears", "streamsan run --no-sites"
 OTHERS_STEPS, OTHERS_TURNS = 5, 3
 
 
@@ -60,8 +61,10 @@ class Script:
     """before the word that lets it be served"""
     most_groups: int = 32
     """as many as have room on the device, all at once"""
-    tells_torch_blocks: bool = False
-    """and it does little else: what PyTorch's own telling costs is measured too, and recording without call sites"""
+    torch: bool = True
+    """it is PyTorch's: what only hears is measured too"""
+    without_sites: bool = False
+    """recording without call sites is measured too"""
 
     @property
     def name(self) -> str:
@@ -73,13 +76,12 @@ class Script:
         return [sys.executable, str(HERE / self.source), *self.arguments, "serve"]
 
 
-CUPY = "cupy_blocks.py"
 SCRIPTS = (
     Script("PyTorch, a small language model's step (ms)", "language_model.py", 4, 10, most_groups=3),
     Script("PyTorch, a large language model's step (ms)", "language_model.py", 3, 5, ("large",), most_groups=3),
     Script("PyTorch, a small MLP's step (ms)", "mlp.py", 8, 50),
-    Script("PyTorch, 1,000 tensors made and dropped (ms)", "tensors.py", 6, 100, tells_torch_blocks=True),
-    Script("CuPy, 1,000 arrays made and dropped (ms)", CUPY, 3, 50),
+    Script("PyTorch, 1,000 tensors made and dropped (ms)", "tensors.py", 6, 100, without_sites=True),
+    Script("CuPy, 1,000 arrays made and dropped (ms)", "cupy_blocks.py", 3, 50, torch=False),
 )
 
 
@@ -147,24 +149,54 @@ def start(script: Script, folder: Path, against: Path | None) -> list[list[Serve
     groups = []
     for group in range(script.groups):
         all_ways = ways(folder / f"{script.name}-{group}", against)
-        if script.tells_torch_blocks:
+        if script.without_sites:
             place = folder / f"{script.name}-{group}-no-sites"
             place.mkdir()
-            all_ways[1:1] = [
-                Way(TOLD, environment={"EMPTY_TRACKER": empty_tracker(folder)}),
-                Way(NO_SITES, [*recorded(place, "--no-sites")]),
-            ]
+            all_ways.insert(1, Way(NO_SITES, [*recorded(place, "--no-sites")]))
+        if script.torch:
+            heard = {"CUDA_INJECTION64_PATH": empty_subscriber(folder), "EMPTY_TRACKER": empty_tracker(folder)}
+            all_ways.insert(1, Way(HEARS, environment=heard))
         groups.append([Served(script.command(), way) for way in all_ways])
     return groups
+
+
+def wait_for(groups: Sequence[Sequence[Served]]) -> None:
+    """Wait for all processes: one that is still starting disturbs those that are measured."""
+    for group in groups:
+        for process in group:
+            process.wait()
+
+
+def end(groups: Sequence[Sequence[Served]]) -> None:
+    """End all processes, at the same time: the next workload has the device, and its memory, for itself."""
+    with ThreadPoolExecutor(32) as beside:
+        list(beside.map(Served.end, [process for group in groups for process in group]))
 
 
 def run_other_tools(script: Script) -> None:
     """Measure a script's steps under each other tool, beside a plain process: few, for they are slow."""
     processes = [Served(script.command(), way) for way in torch_tools()]
-    if is_ready(script, [processes]):
-        run(replace(script, steps=OTHERS_STEPS), [processes], OTHERS_TURNS)
-    for process in processes:
-        process.end()
+    ready = []
+    try:
+        for process in processes:
+            try:
+                process.wait()
+                ready.append(process)
+            except WorkloadError as failure:
+                print(f"\n{script.title} failed: {failure}", flush=True)
+        run(replace(script, steps=OTHERS_STEPS), [ready], OTHERS_TURNS)
+    finally:
+        end([processes])
+
+
+def measure(script: Script, folder: Path, against: Path | None, turns: int) -> None:
+    """Measure a script in all of its ways."""
+    groups = start(script, folder, against)
+    try:
+        wait_for(groups)
+        run(script, groups, turns)
+    finally:
+        end(groups)
 
 
 def empty_tracker(folder: Path) -> str:
@@ -175,18 +207,6 @@ def empty_tracker(folder: Path) -> str:
         built = [f"-I{torch / 'include'}", f"-L{torch / 'lib'}", "-lc10_cuda", "-lc10"]
         build_with_cupti(library, "empty_tracker.cpp", "-std=c++20", *built)
     return str(library)
-
-
-def is_ready(script: Script, groups: Sequence[Sequence[Served]]) -> bool:
-    """Wait for a script's processes; say so where one has failed."""
-    try:
-        for group in groups:
-            for process in group:
-                process.wait()
-    except WorkloadError as failure:
-        print(f"\n{script.title} failed: {failure}", flush=True)
-        return False
-    return True
 
 
 def run(script: Script, groups: Sequence[Sequence[Served]], turns: int) -> None:
@@ -207,38 +227,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--turns", type=int, default=12, help="turns of each group of processes")
     parser.add_argument("--groups", type=int, default=0, help="groups of processes of each workload")
     parser.add_argument("--others", action="store_true", help="run the other tools on PyTorch too")
-    parser.add_argument("--few-ways", action="store_true", help="plain and recorded alone")
+    parser.add_argument("--few-ways", action="store_true", help="leave out recording without call sites")
     given = parser.parse_args(arguments)
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="streamsan-costs-") as name, ThreadPoolExecutor(32) as beside:
+    with tempfile.TemporaryDirectory(prefix="streamsan-costs-") as name:
         folder = Path(name)
         if given.only in STORM:
             try:
                 storm(folder, given.against, given.rounds)
             except FAILURES as failure:
                 print(f"\nthe storm failed: {failure}", flush=True)
-        started = []
         for script in SCRIPTS:
-            if given.only in script.title:
-                try:
-                    chosen = replace(
-                        script,
-                        groups=min(given.groups or script.groups, script.most_groups),
-                        tells_torch_blocks=script.tells_torch_blocks and not given.few_ways,
-                    )
-                    started.append((chosen, start(chosen, folder, given.against)))
-                except FAILURES as failure:
-                    print(f"\n{script.title} failed: {failure}", flush=True)
-        # All of them: one that is still starting disturbs those that are measured.
-        ready = [each for each in started if is_ready(*each)]
-        for script, groups in ready:
+            if given.only not in script.title:
+                continue
+            chosen = replace(
+                script,
+                groups=min(given.groups or script.groups, script.most_groups),
+                without_sites=script.without_sites and not given.few_ways,
+            )
             try:
-                run(script, groups, given.turns)
-                if given.others and script.source != CUPY:
+                measure(chosen, folder, given.against, given.turns)
+                if given.others and script.torch:
                     run_other_tools(script)
-            except WorkloadError as failure:
+            except FAILURES as failure:
                 print(f"\n{script.title} failed: {failure}", flush=True)
-        list(beside.map(Served.end, [one for _, groups in started for group in groups for one in group]))
     print(f"\nin {time.monotonic() - begin:.0f} s")
 
 

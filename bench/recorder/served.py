@@ -3,7 +3,8 @@
 The process says "ready". For each number it reads from its input it runs that many steps and prints the milliseconds of
 one. With STREAMSAN_BENCH_CUPTI, a library that stands in for CUPTI, it also reads what is to become of the calls that
 follow (`MODES`), and `times`, which it answers with a line of JSON: the callbacks that were timed, and what the process
-used since the last time.
+used since the last time. With EMPTY_TRACKER, the library of that path, PyTorch's allocator tells a tracker that does
+nothing.
 """
 
 import ctypes
@@ -91,6 +92,8 @@ def workload(
 
     By itself it prints the milliseconds of a step, a median, or the microseconds of each of `in_a_step` things.
     """
+    if tracker := os.environ.get("EMPTY_TRACKER"):
+        ctypes.CDLL(tracker).attach()
     milliseconds = timed(step, wait)
     if sys.argv[-1:] == ["serve"]:
         serve(stand_in, milliseconds, wait, warm_up)

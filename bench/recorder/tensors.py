@@ -1,13 +1,10 @@
 """Tensors made and dropped: blocks that PyTorch's allocator hands out again and again. Prints the microseconds of one.
 
 `tensors.py STEPS ROUNDS` runs by itself, `tensors.py serve` runs what its input asks for (served.py). A step is 1,000
-tensors of three sizes; a few of them are alive at a time. With EMPTY_TRACKER the allocator tells a tracker that does
-nothing, the library of that path.
+tensors of three sizes; a few of them are alive at a time.
 """
 
 import collections
-import ctypes
-import os
 
 import torch
 from served import StandIn, workload
@@ -27,6 +24,4 @@ def step() -> None:
 
 for _ in range(3):
     step()
-if tracker := os.environ.get("EMPTY_TRACKER"):
-    ctypes.CDLL(tracker).attach()
 workload(stand_in, step, torch.cuda.synchronize, steps=100, in_a_step=IN_A_STEP)
