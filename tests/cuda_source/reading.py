@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamsan import check
 from streamsan.cuda_source import Limits, Reading, World, read
+from streamsan.findings.finding import Finding, Severity
 from streamsan.trace.site import Site
 from streamsan.vocabulary import OperationKind
 
@@ -79,6 +81,13 @@ def reading_of(text: str, folder: Path, limits: Limits | None = None) -> Reading
     path = folder / "program.cu"
     path.write_text(HEAD + text, encoding="utf-8")
     return read(path, strict=True, limits=limits)
+
+
+def loud(text: str, folder: Path) -> list[Finding]:
+    """Return the errors and warnings of a whole program."""
+    path = folder / "program.cu"
+    path.write_text(text, encoding="utf-8")
+    return [finding for finding in check([path]).findings if finding.severity is not Severity.NOTE]
 
 
 def run(text: str, folder: Path) -> list[Op]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from streamsan import check
+from reading import loud
 
 HEAD = "#include <cuda_runtime.h>\n"
 COPIED = "struct Buffer { float* p; Buffer(const Buffer& other) : p(other.p) {} };\n"
@@ -20,9 +19,7 @@ ONCE = "float* d; cudaMalloc(&d, 4); cudaFree(d);"
 
 
 def found(folder, text):
-    source = folder / "copied.cu"
-    source.write_text(HEAD + text)
-    return [(each.code, each.location.line) for each in check([str(source)]).findings if each.severity.value != "note"]
+    return [(each.code, each.location.line) for each in loud(HEAD + text, folder)]
 
 
 @pytest.mark.parametrize("kind", [COPIED, MOVED], ids=["copied", "moved"])

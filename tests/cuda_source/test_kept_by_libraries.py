@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from streamsan import check
+from reading import loud
 
 TWO_PRODUCTS = """#include <cuda_runtime.h>
 #include <cublasmp.h>
@@ -32,9 +31,7 @@ int main() {{
 
 
 def found(folder, first_call):
-    source = folder / "products.cu"
-    source.write_text(TWO_PRODUCTS.format(first_call=first_call))
-    return {finding.code for finding in check([str(source)]).findings if finding.severity.name != "NOTE"}
+    return {finding.code for finding in loud(TWO_PRODUCTS.format(first_call=first_call), folder)}
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from streamsan import check
+from reading import loud
 
 PROGRAM = """#include <cuda_runtime.h>
 #include <cstdlib>
@@ -39,18 +38,15 @@ WAYS = pytest.mark.parametrize(
 
 def found(folder, way, asked_again=None, between=""):
     declared, parameters, arguments, asked = way
-    source = folder / "options.cu"
-    source.write_text(
-        PROGRAM.format(
-            declared=declared,
-            parameters=parameters,
-            arguments=arguments,
-            asked=asked,
-            asked_again=asked_again or asked,
-            between=between,
-        )
+    program = PROGRAM.format(
+        declared=declared,
+        parameters=parameters,
+        arguments=arguments,
+        asked=asked,
+        asked_again=asked_again or asked,
+        between=between,
     )
-    return {finding.code for finding in check([str(source)]).findings if finding.severity.name != "NOTE"}
+    return {finding.code for finding in loud(program, folder)}
 
 
 @WAYS

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from reading import loud
 
-from streamsan import check
 from streamsan.cuda_source.library.argument_uses import ArgumentUses, used_by
 from streamsan.cuda_source.library.tables import uses_of
 from streamsan.vocabulary import AccessMode, SlotFlag
@@ -54,9 +54,7 @@ WORKS = {
 
 
 def findings(text: str, folder):
-    path = folder / "program.cu"
-    path.write_text(text, encoding="utf-8")
-    return [(each.code, each.severity) for each in check([path]).findings if each.severity != "note"]
+    return [(each.code, each.severity) for each in loud(text, folder)]
 
 
 @pytest.mark.parametrize("work", WORKS.values(), ids=WORKS)

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from reading import run_main
+from reading import loud, run_main
 
-from streamsan import check
 from streamsan.vocabulary import AccessMode
 
 READ, WRITE, BOTH = AccessMode.READ, AccessMode.WRITE, AccessMode.READ_WRITE
@@ -57,9 +56,8 @@ def test_each_element_of_a_vector_of_vectors_is_a_copy_of_its_own(row, tmp_path)
   std::vector<std::vector<int>> rows(3, {row});
   cudaMemcpyAsync(d, rows[0].data(), 1024, cudaMemcpyHostToDevice, s);
   rows[WHICH][0] = 1; cudaStreamSynchronize(s); cudaFree(d);"""
-    path = tmp_path / "rows.cu"
     found = {}
     for which in "01":
-        path.write_text(f"#include <vector>\nint main() {{\n{body.replace('WHICH', which)}\n}}\n")
-        found[which] = [each.code for each in check([path]).findings if each.severity != "note"]
+        program = f"#include <vector>\nint main() {{\n{body.replace('WHICH', which)}\n}}\n"
+        found[which] = [each.code for each in loud(program, tmp_path)]
     assert found == {"0": ["SS108"], "1": []}
