@@ -163,7 +163,9 @@ Beside beside_kernel(const Allocation& allocation, const Access& host, const Acc
     const bool meet = host.plain() && kernel.plain() && meeting_of(host.touched(), kernel.touched()) == Meeting::meet;
     const bool all = host.plain() && host.rows == nullptr && host.begin <= kernel.begin && allocation.size != 0 &&
                      host.end >= allocation.end();
-    if (is_flag(allocation)) {
+    // A kernel that takes more than a word takes data, however few.
+    const bool takes_data = kernel.plain() && kernel.end - kernel.begin > sizeof(std::uint64_t);
+    if (is_flag(allocation) && !takes_data) {
         // A word that tells something is polled, or written once. That a result is read is the more likely mistake.
         const bool result = allocation.kind == MemoryKind::MANAGED && !writes && work.writes();
         return result && (covers || meet || all) ? Beside::likely : Beside::possible;

@@ -12,7 +12,7 @@ from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.flattening import Bound, Flattening
 from streamsan.kernels.pointer_uses import kernel_uses, named_modes
 from streamsan.kernels.polled_words import polled_words
-from streamsan.kernels.thread_ranges import Three, followed, touched_by
+from streamsan.kernels.thread_ranges import Reach, Three, followed, touched_by
 from streamsan.kernels.uses import Start, Use
 from streamsan.kernels.variable_uses import device_variables, polled_variables, reached, variable_uses
 from streamsan.kernels.waiting import UnitTexts
@@ -27,7 +27,7 @@ class KernelBehaviours:
     def __init__(self, unit: tree.Unit) -> None:
         self.unit = unit
         self._known: dict[tuple[int, str], KernelBehaviour] = {}
-        self._touched: dict[Launched, Mapping[str, tuple[int, int]]] = {}
+        self._touched: dict[Launched, Mapping[str, Reach]] = {}
         self._followed: dict[int, bool] = {}
 
     def of(self, function: tree.Function, bound: Bound | None = None) -> KernelBehaviour:
@@ -48,8 +48,8 @@ class KernelBehaviours:
 
     def touched_by(
         self, function: tree.Function, blocks: Three, threads: Three, numbers: Mapping[str, int]
-    ) -> Mapping[str, tuple[int, int]]:
-        """Return the elements that a launch touches, each of them for sure and no others, by pointer parameters."""
+    ) -> Mapping[str, Reach]:
+        """Return what a launch touches, for sure and nothing else, by pointer parameters."""
         key = (id(function), blocks, threads, tuple(numbers.items()))
         if key not in self._touched:
             self._touched[key] = touched_by(function, self.unit.macros, blocks, threads, numbers)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.axis_sums import NotFollowedError
@@ -15,6 +17,21 @@ Three = tuple[int, int, int]
 _OF_LAUNCHES: Final = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 LARGEST_BODY: Final = 400
 """nodes of a kernel that is followed: larger ones rarely have plain indices"""
+
+
+class Reach(Struct, frozen=True):
+    """What a launch touches behind a pointer: of each element, for sure, the same members, and nothing else."""
+
+    begin: int
+    end: int
+    read: frozenset[str]
+    """members by their paths; "" among them: all of the element"""
+    written: frozenset[str]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no use is of a member alone."""
+        return not any(self.read) and not any(self.written)
 
 
 def followed(function: tree.Function, functions: Mapping[str, Sequence[tree.Function]]) -> bool:
@@ -33,8 +50,8 @@ def followed(function: tree.Function, functions: Mapping[str, Sequence[tree.Func
 
 def touched_by(
     function: tree.Function, macros: Mapping[str, tree.Macro], blocks: Three, threads: Three, numbers: Mapping[str, int]
-) -> dict[str, tuple[int, int]]:
-    """Return the elements that a launch touches, each of them for sure and no others, by pointer parameters."""
+) -> dict[str, Reach]:
+    """Return what a launch touches, for sure and nothing else, by pointer parameters."""
     joined = _joined_axes(function)
     items = [b * t if whole else b for b, t, whole in zip(blocks, threads, joined, strict=True)]
     inside = [1 if whole else t for t, whole in zip(threads, joined, strict=True)]
@@ -43,8 +60,8 @@ def touched_by(
         found = ranges(function, {}, macros, geometry, numbers)
     except NotFollowedError:
         return {}
-    known = {name: _whole(ways) for name, ways in found.items()}
-    return {name: whole for name, whole in known.items() if whole is not None}
+    known = {name: _reach(ways) for name, ways in found.items()}
+    return {name: reach for name, reach in known.items() if reach is not None}
 
 
 def _joined_axes(function: tree.Function) -> list[bool]:
@@ -85,13 +102,27 @@ def _is_product(node: tree.Expression, axis: str, of: str) -> bool:
     return {_word(node.left, axis), _word(node.right, axis)} == {of, "blockDim"}
 
 
-def _whole(ways: Ways) -> tuple[int, int] | None:
-    """Return the one range that all that is read, and all that is written, is."""
-    found = {_range(touched) for touched in (ways.reads, ways.writes) if touched}
-    return found.pop() if len(found) == 1 else None
+def _reach(ways: Ways) -> Reach | None:
+    """Return what is touched where all that is read, and all that is written, are the same elements."""
+    read, written = _surely(ways.reads), _surely(ways.writes)
+    if read is None or written is None:
+        return None
+    places = {(each.begin, each.end) for each in (*read, *written)}
+    if len(places) != 1:
+        return None
+    begin, end = places.pop()
+    return Reach(begin, end, frozenset(each.part for each in read), frozenset(each.part for each in written))
 
 
-def _range(touched: Iterable[Elements | None]) -> tuple[int, int] | None:
-    known = set(touched)
-    each = known.pop()
-    return (each.begin, each.end) if not known and each is not None and each.sure else None
+def _surely(touched: Iterable[Elements | None]) -> list[Elements] | None:
+    """Return what is touched for sure; None if anything else may be.
+
+    What may be touched, and surely is by another access, says nothing new: `p[i] = q[i] < 0 ? -q[i] : q[i]`.
+    """
+    every = list(touched)
+    sure = [each for each in every if each is not None and each.sure]
+    return sure if all(each is not None and any(_holds(one, each) for one in sure) for each in every) else None
+
+
+def _holds(one: Elements, other: Elements) -> bool:
+    return one.begin <= other.begin and other.end <= one.end and one.part in ("", other.part)

@@ -40,7 +40,9 @@ class Elements(Struct, frozen=True):
     begin: int
     end: int
     sure: bool
-    """each of them is touched by every such launch; else none outside of them is"""
+    """each of them is touched by every such launch, in the part that is named; else none outside of them is"""
+    part: str = ""
+    """the member that is touched, by its path ("velocity.x"); "": the element as a whole"""
 
 
 class Ways(Struct):
@@ -77,8 +79,8 @@ class ExpressionWalk(ABC):
         self.found: dict[str, Ways] = {}
         self.escaped: set[str] = set()
         self.sure = True
-        self.whole = True
-        """an element that is touched here is touched as a whole"""
+        self.part: str | None = ""
+        """of an element that is touched here, this member (`Elements.part`); None: a part that nobody names"""
         self.left = False
         """no work-item goes on here"""
         self.steps = 0
@@ -147,9 +149,13 @@ class ExpressionWalk(ABC):
         return self.value(macro.expression)
 
     def _element(self, node: tree.Index) -> Value:
-        whole, self.whole = self.whole, True  # what is read to find the element
-        base, index = self.value(node.base), self.value(node.index)
-        self.whole = whole
+        part = self.part
+        # What is read to find the element. An element of a member that is an array is a part of the member.
+        self.part = None if isinstance(node.base, tree.Member) else ""
+        base = self.value(node.base)
+        self.part = ""
+        index = self.value(node.index)
+        self.part = part
         if not isinstance(base, Place):
             return None
         return self._moved(base, index, 1)
@@ -163,12 +169,14 @@ class ExpressionWalk(ABC):
         operand = node.operand
         if node.operator == "&" and isinstance(operand, tree.Index):
             return self._element(operand)
+        if node.operator == "&" and isinstance(operand, tree.Member):
+            self.escape(self._target(operand))
+            return None
         if node.operator == "*":
-            self.access(self.value(operand), reads=True)
+            self.access(self._pointer(operand), reads=True)
             return None
         if node.operator in ("++", "--", "post++", "post--"):
-            place = self._target(operand)
-            self.access(place, reads=True, writes=True)
+            self._access_target(operand, reads=True)
             if isinstance(operand, tree.Name):
                 self._set(operand.name, None)
             return None
@@ -184,15 +192,27 @@ class ExpressionWalk(ABC):
         if isinstance(node, tree.Index):
             return self._element(node)
         if isinstance(node, tree.Unary) and node.operator == "*":
-            return self.value(node.operand)
-        if isinstance(node, tree.Member) and not node.arrow:
-            return self._target(node.object)
+            return self._pointer(node.operand)
+        if isinstance(node, tree.Member):
+            return self._pointer(node.object) if node.arrow else self._target(node.object)
         if isinstance(node, tree.Name):
             return None
-        if isinstance(node, tree.Member):
-            return self.value(node.object)
         self.value(node)
         return None
+
+    def _pointer(self, node: tree.Expression) -> Value:
+        """Return what a pointer is worth, whatever part of its element is asked for."""
+        part, self.part = self.part, ""
+        value = self.value(node)
+        self.part = part
+        return value
+
+    def _access_target(self, node: tree.Expression, *, reads: bool) -> None:
+        """Note that a place is written, and perhaps read before."""
+        place = self._target(node)
+        part, self.part = self.part, _path(node)
+        self.access(place, reads=reads, writes=True)
+        self.part = part
 
     def _set(self, name: str, value: Value) -> None:
         held = self.known.get(name)
@@ -218,10 +238,7 @@ class ExpressionWalk(ABC):
             return value
         if isinstance(value, Place):
             self.escape(value)
-        place = self._target(node.target)
-        whole, self.whole = self.whole, not isinstance(node.target, tree.Member)
-        self.access(place, reads=node.operator != "=", writes=True)
-        self.whole = whole
+        self._access_target(node.target, reads=node.operator != "=")
         return None
 
     def _conditional(self, node: tree.Conditional) -> Value:
@@ -249,17 +266,14 @@ class ExpressionWalk(ABC):
                 return Sum(self.geometry.threads[at])
             if word == "gridDim":
                 return Sum(self.geometry.blocks[at])
-        value = self._of_part(lambda: self.value(node.object))
-        if isinstance(value, Place):
-            self.escape(value)
+        part = self.part
+        self.part = None if part is None else f"{node.member}.{part}" if part else node.member
+        if node.arrow:
+            self.access(self._pointer(node.object), reads=True)
+        else:
+            self.escape(self.value(node.object))
+        self.part = part
         return None
-
-    def _of_part(self, evaluate: Callable[[], Value]) -> Value:
-        """Evaluate what only a part of is used: no element is touched as a whole."""
-        whole, self.whole = self.whole, False
-        value = evaluate()
-        self.whole = whole
-        return value
 
     def _binary(self, node: tree.Binary) -> Value:
         operator = node.operator
@@ -297,6 +311,8 @@ class ExpressionWalk(ABC):
         macro = self.macros.get(callee)
         if macro is not None:
             return self._macro(macro, node)
+        if isinstance(node.callee, tree.Member):
+            self.escape(self._target(node.callee))  # a method may use all of its object
         values = [self.value(argument) for argument in node.arguments]
         if callee in _MIN | _MAX and len(values) == 2:
             return self._limit(values[0], values[1], callee in _MIN)
@@ -358,8 +374,8 @@ class ExpressionWalk(ABC):
         if place.offset is not None:
             low, high = self.axes.bounds(place.offset)
             # What lies before the pointer cannot be meant.
-            sure = self.sure and self.whole and low >= 0 and self.axes.is_dense(place.offset)
-            touched = Elements(max(0, low), high + 1, sure)
+            sure = self.sure and self.part is not None and low >= 0 and self.axes.is_dense(place.offset)
+            touched = Elements(max(0, low), high + 1, sure, self.part or "")
             if touched.end <= touched.begin:
                 touched = None
         ways = self.found[place.parameter]
@@ -372,6 +388,14 @@ class ExpressionWalk(ABC):
         """A pointer goes where it is not followed."""
         if isinstance(value, Place):
             self.escaped.add(value.parameter)
+
+
+def _path(node: tree.Expression) -> str | None:
+    """Return which member of an element is written: "" for none; None where the target is an element of a member."""
+    if not isinstance(node, tree.Member):
+        return ""
+    outer = "" if node.arrow else _path(node.object)
+    return None if outer is None else f"{outer}.{node.member}" if outer else node.member
 
 
 def _leaves_early(body: tree.Block) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from streamsan.effects import Effect, Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
@@ -16,10 +18,11 @@ from streamsan.model.programmatic import combined, is_programmatic, record_event
 from streamsan.model.statuses import INVALID_HANDLE, INVALID_VALUE, SUCCESS
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.streams_and_graphs import Stream
-from streamsan.model.values import KernelArguments, Outcome, Pointer, Symbol, Value
+from streamsan.model.values import KernelArguments, Outcome, Pointer, Stride, Symbol, Value
 from streamsan.model.work import HostWork, KernelWork, NoWork, Work
 from streamsan.trace.references import Reference
-from streamsan.vocabulary import AccessMode, OperationKind, WaitClass
+from streamsan.trace.rows import Rows
+from streamsan.vocabulary import AccessMode, OperationKind, SlotFlag, WaitClass
 
 HostFunctionBody = Callable[[HostThread, Value, Value], None]
 """Runs the body of a host function on a thread of the driver: (thread, function, user data)."""
@@ -78,8 +81,16 @@ def kernel_references(core: ModelCore, thread: HostThread, arguments: KernelArgu
             # A kernel reaches the whole allocation, before and after the pointer it is given.
             reference = core.reference(thread, value, size, mode, site, flags)
             if reference is not None:
-                found.append(reference)
+                found.append(_in_steps(reference, argument[4]) if len(argument) > 4 else reference)
     return found
+
+
+def _in_steps(reference: Reference, stride: Stride) -> Reference:
+    """Return a reference of which only every so many bytes are touched; of unknown extent where they do not fit."""
+    steps, rest = divmod(reference.size - stride.width, stride.pitch)
+    if steps >= 0 and not rest:
+        return replace(reference, rows=Rows(stride.width, stride.pitch, steps + 1).simplest)
+    return replace(reference, size=0, flags=reference.flags & ~SlotFlag.TOUCHES)
 
 
 def kernel_work(core: ModelCore, references: list[Reference], site: int, payload: object) -> Work:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -53,9 +53,24 @@ class Handle(Struct, frozen=True):
 Value = int | float | str | Symbol | Pointer | Handle | None
 """None is a value nobody could compute; 0 is NULL, and the legacy default stream where a stream is meant."""
 
-KernelArgument = tuple[Value, AccessMode] | tuple[Value, AccessMode, int] | tuple[Value, AccessMode, int, Value]
-"""A value, how the kernel's body uses it, and perhaps flags of the reference (SlotFlag.TOUCHES, SlotFlag.ATOMIC), and
-what stands for the bytes that it touches there."""
+
+class Stride(NamedTuple):
+    """Of memory that is touched in equal steps: a member of each element of an array."""
+
+    width: int
+    """bytes that are touched, from the first one on"""
+    pitch: int
+    """bytes from step to step"""
+
+
+KernelArgument = (
+    tuple[Value, AccessMode]
+    | tuple[Value, AccessMode, int]
+    | tuple[Value, AccessMode, int, Value]
+    | tuple[Value, AccessMode, int, Value, Stride]
+)
+"""A value, how the kernel's body uses it, and perhaps flags of the reference (SlotFlag.TOUCHES, SlotFlag.ATOMIC), what
+stands for the bytes that it touches there, from the first to the last one, and which of these."""
 KernelArguments = Sequence[KernelArgument]
 """The arguments of a kernel, structures flattened."""
 Fields = Mapping[str, Value]

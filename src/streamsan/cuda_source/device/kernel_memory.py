@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from streamsan.cuda_source.device.kernel_extents import Extents, extents_of
+from streamsan.cuda_source.device.kernel_extents import Extent, Extents, extents_of
 from streamsan.cuda_source.library.braced import braced
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
@@ -118,12 +118,20 @@ def kernel_of(machine: Machine, handles: dict[Symbol | Handle, str | FunctionVal
     return Kernel(last_name(name), tuple(map(machine.linked, found)))
 
 
-def _reaching(argument: KernelArgument, extent: Symbol) -> KernelArgument:
+def _reaching(argument: KernelArgument, extents: Sequence[Extent]) -> KernelArguments:
     """Return memory so used, of which it is known how far; what is only updated by atomic operations may leave gaps."""
+    value, whole = argument[:2]
     flags = argument[2] if len(argument) > 2 else 0
-    if argument[1] is AccessMode.OPAQUE or flags & SlotFlag.ATOMIC:
-        return argument
-    return (argument[0], argument[1], flags, extent)
+    if not extents or whole is AccessMode.OPAQUE or flags & SlotFlag.ATOMIC:
+        return [argument]
+    found: KernelArguments = []
+    for extent in extents:
+        mode = whole if extent.mode is None else extent.mode
+        if extent.stride is None:
+            found.append((value, mode, flags, extent.span))
+        else:
+            found.append((value, mode, flags & ~SlotFlag.TOUCHES, extent.span, extent.stride))
+    return found
 
 
 def bound_arguments(
@@ -131,7 +139,7 @@ def bound_arguments(
     function: Function | None,
     operands: list[Operand],
     span: Span,
-    extents: Mapping[str, Symbol] | None = None,
+    extents: Extents | None = None,
 ) -> KernelArguments:
     """Return the memory that a kernel's arguments lead to, with access modes; `extents` by pointer parameters."""
     with machine.at(machine.home_of(function)):
@@ -143,7 +151,7 @@ def _bound_arguments(
     function: Function | None,
     operands: list[Operand],
     span: Span,
-    extents: Mapping[str, Symbol] | None,
+    extents: Extents | None,
 ) -> KernelArguments:
     behaviour = _behaviour(machine, function, operands)
     uses = {} if behaviour is None else behaviour.uses
@@ -201,7 +209,7 @@ class _Uses(Struct, frozen=True):
     """by parameters' names, and paths of pointers in structures; None: never"""
     otherwise: Callable[[Type], Use | None]
     """by a pointer's type; None: it is left out"""
-    extents: Mapping[str, Symbol] = field(default_factory=dict)
+    extents: Extents = field(default_factory=dict)
 
     def of(self, path: str, type: Type | None) -> Use | None:
         """Return the use of the pointer at a path; `type` None: nobody knows what takes it."""
@@ -268,10 +276,10 @@ def _arguments(
         _add_condition(value, arguments)
         known = uses.of(name, of)
         if known is not None:
+            before = len(arguments)
             _flatten(machine, value, known, parameter, arguments, span)
-            extent = uses.extents.get(name)
-            if extent is not None and isinstance(value, DevicePointer):
-                arguments[-1] = _reaching(arguments[-1], extent)
+            extents = uses.extents.get(name, ())
+            arguments[before:] = [reached for one in arguments[before:] for reached in _reaching(one, extents)]
     return arguments
 
 
