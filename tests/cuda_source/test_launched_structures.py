@@ -87,7 +87,7 @@ def test_a_kernel_that_writes_what_another_reads_needs_order(launch: str, tmp_pa
 
 
 def test_what_is_not_followed_may_conflict(tmp_path: Path) -> None:
-    assert found(READS_X + "outside<<<1, 64, 0, b>>>(View{y, x, 64});", tmp_path) == ["note SS109@2"]
+    assert found(READS_X + "outside<<<1, 64, 0, b>>>(View{z, x, 64});", tmp_path) == ["note SS109@2"]
 
 
 def test_memory_that_a_field_leads_to_is_used_after_its_free(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Kernels that touch members of structures behind a pointer: those that meet are reported, those that do not are not."""
+"""Kernels that touch members of structures behind a pointer: those that meet are reported, others are not."""
 
 import pytest
 from reading import loud

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
-from streamsan.kernels.flattening import Bound, Flattening
+from streamsan.kernels.flattening import Bound, FlatKernel, Flattening
 from streamsan.kernels.pointer_uses import kernel_uses, named_modes
 from streamsan.kernels.polled_words import polled_words
 from streamsan.kernels.thread_ranges import Reach, Three, followed, touched_by
@@ -18,7 +18,7 @@ from streamsan.kernels.variable_uses import device_variables, polled_variables, 
 from streamsan.kernels.waiting import UnitTexts
 from streamsan.vocabulary import AccessMode, SlotFlag
 
-Launched = tuple[int, Three, Three, tuple[tuple[str, int], ...]]
+Launched = tuple[Three, Three, tuple[tuple[str, int], ...], tuple[tuple[str, bool], ...]]
 
 
 class KernelBehaviours:
@@ -27,8 +27,6 @@ class KernelBehaviours:
     def __init__(self, unit: tree.Unit) -> None:
         self.unit = unit
         self._known: dict[tuple[int, str], KernelBehaviour] = {}
-        self._touched: dict[Launched, Mapping[str, Reach]] = {}
-        self._followed: dict[int, bool] = {}
 
     def of(self, function: tree.Function, bound: Bound | None = None) -> KernelBehaviour:
         """Return what a kernel does. `bound`: what its template parameters are, where that is known."""
@@ -37,23 +35,6 @@ class KernelBehaviours:
         if found is None:
             found = self._known[key] = KernelBehaviour(function, self, bound or {})
         return found
-
-    def may_be_followed(self, function: tree.Function) -> bool:
-        """Tell whether a kernel's indices may be followed."""
-        found = self._followed.get(id(function))
-        if found is None:
-            names = self.flattening.functions
-            found = self._followed[id(function)] = followed(function, names)
-        return found
-
-    def touched_by(
-        self, function: tree.Function, blocks: Three, threads: Three, numbers: Mapping[str, int]
-    ) -> Mapping[str, Reach]:
-        """Return what a launch touches, for sure and nothing else, by pointer parameters."""
-        key = (id(function), blocks, threads, tuple(numbers.items()))
-        if key not in self._touched:
-            self._touched[key] = touched_by(function, self.unit.macros, blocks, threads, numbers)
-        return self._touched[key]
 
     @cached_property
     def flattening(self) -> Flattening:
@@ -78,6 +59,11 @@ class KernelBehaviour:
         self._function = function
         self._unit = unit
         self._bound = bound
+        self._touched: dict[Launched, Mapping[str, Reach]] = {}
+
+    @cached_property
+    def _flat(self) -> FlatKernel:
+        return self._unit.flattening.kernel(self._function, self._bound)
 
     @cached_property
     def uses(self) -> Mapping[str, Use | None]:
@@ -86,8 +72,26 @@ class KernelBehaviour:
         Pointers in structures go by their paths: `view.out`, `image.planes.2`; `image.planes` where nobody knows how
         many there are. None: the kernel never uses a pointer in a structure.
         """
-        flat = self._unit.flattening.kernel(self._function, self._bound)
+        flat = self._flat
         return kernel_uses(flat.function, flat.functions, self._unit.unit.macros)
+
+    @cached_property
+    def is_followed(self) -> bool:
+        """Whether its indices may be followed."""
+        return followed(self._flat.function, self._flat.functions)
+
+    def touched_by(
+        self, blocks: Three, threads: Three, numbers: Mapping[str, int], pointers: Mapping[str, bool]
+    ) -> Mapping[str, Reach]:
+        """Return what a launch touches, for sure and nothing else, by pointers, as `uses` names them.
+
+        `numbers` and `pointers` as in `thread_ranges.touched_by`.
+        """
+        key = (blocks, threads, tuple(numbers.items()), tuple(pointers.items()))
+        if key not in self._touched:
+            flat, macros = self._flat, self._unit.unit.macros
+            self._touched[key] = touched_by(flat.function, flat.functions, macros, blocks, threads, numbers, pointers)
+        return self._touched[key]
 
     @cached_property
     def variable_uses(self) -> Mapping[str, Use]:
@@ -95,13 +99,13 @@ class KernelBehaviour:
         variables = self._unit.variables
         if not variables or self._function.body is None:
             return {}
-        flat = self._unit.flattening.kernel(self._function, self._bound)
+        flat = self._flat
         return variable_uses(flat.function, flat.functions, self._unit.unit.macros, variables)
 
     @cached_property
     def talks(self) -> bool:
         """Whether its text looks as if it tells, or asks, other threads something while it runs."""
-        flat = self._unit.flattening.kernel(self._function, self._bound)
+        flat = self._flat
         return any(self._unit.texts.talks(each) for each in reached(self._function, flat.functions))
 
     @cached_property
@@ -112,7 +116,7 @@ class KernelBehaviour:
         """
         if self._function.body is None:
             return frozenset()
-        flat = self._unit.flattening.kernel(self._function, self._bound)
+        flat = self._flat
         macros = self._unit.unit.macros
         found = polled_words(flat.function, flat.functions, macros, self._unit.texts)
         found |= polled_variables(flat.function, flat.functions, macros, self._unit.variables, self._unit.texts)

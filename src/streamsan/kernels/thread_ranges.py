@@ -35,29 +35,53 @@ class Reach(Struct, frozen=True):
 
 
 def followed(function: tree.Function, functions: Mapping[str, Sequence[tree.Function]]) -> bool:
-    """Tell whether a kernel may be followed: one body without other threads' memory, jumps, or calls of the program."""
-    if function.body is None or function.templates:
+    """Tell whether a kernel may be followed: without other threads' memory, jumps, or calls that nobody can follow."""
+    if function.body is None:
         return False
     for count, node in enumerate(nodes(function.body)):
         if count > LARGEST_BODY or isinstance(node, tree.Lambda | tree.Switch | tree.Launch):
             return False
         if isinstance(node, tree.Variable) and node.device:
             return False
-        if isinstance(node, tree.Call) and isinstance(node.callee, tree.Name) and node.callee.name in functions:
+        callee = node.callee if isinstance(node, tree.Call) else None
+        if isinstance(callee, tree.Name) and not all(map(_is_plain, functions.get(callee.name, ()))):
+            return False
+    return True
+
+
+def _is_plain(function: tree.Function) -> bool:
+    """Tell whether a function does what it does with its arguments alone: it asks no thread for its number."""
+    if function.body is None or any(one.type.reference and not one.type.const for one in function.parameters):
+        return False
+    for count, node in enumerate(nodes(function.body)):
+        if count > LARGEST_BODY or isinstance(node, tree.Lambda | tree.Switch | tree.Launch | tree.UnparsedStatement):
+            return False
+        if isinstance(node, tree.Variable) and node.device:
+            return False
+        if isinstance(node, tree.Name) and node.name in _OF_LAUNCHES:
             return False
     return True
 
 
 def touched_by(
-    function: tree.Function, macros: Mapping[str, tree.Macro], blocks: Three, threads: Three, numbers: Mapping[str, int]
+    function: tree.Function,
+    functions: Mapping[str, Sequence[tree.Function]],
+    macros: Mapping[str, tree.Macro],
+    blocks: Three,
+    threads: Three,
+    numbers: Mapping[str, int],
+    pointers: Mapping[str, bool],
 ) -> dict[str, Reach]:
-    """Return what a launch touches, for sure and nothing else, by pointer parameters."""
+    """Return what a launch touches, for sure and nothing else, by pointer parameters.
+
+    `numbers`: of the other parameters; `pointers`: whether one is an address, not null.
+    """
     joined = _joined_axes(function)
     items = [b * t if whole else b for b, t, whole in zip(blocks, threads, joined, strict=True)]
     inside = [1 if whole else t for t, whole in zip(threads, joined, strict=True)]
     geometry = Geometry((0, 0, 0), (items[0], items[1], items[2]), (inside[0], inside[1], inside[2]))
     try:
-        found = ranges(function, {}, macros, geometry, numbers)
+        found = ranges(function, functions, macros, geometry, numbers, pointers)
     except NotFollowedError:
         return {}
     known = {name: _reach(ways) for name, ways in found.items()}

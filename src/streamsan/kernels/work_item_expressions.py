@@ -78,6 +78,8 @@ class ExpressionWalk(ABC):
         self.known: dict[str, Value] = {}
         self.found: dict[str, Ways] = {}
         self.escaped: set[str] = set()
+        self.present: set[str] = set()
+        """pointer parameters that are not null"""
         self.sure = True
         self.part: str | None = ""
         """of an element that is touched here, this member (`Elements.part`); None: a part that nobody names"""
@@ -107,7 +109,7 @@ class ExpressionWalk(ABC):
         if self.steps > MOST_STEPS:
             raise NotFollowedError
         if isinstance(node, tree.Literal_):
-            return Sum(int(node.value)) if isinstance(node.value, int) else None
+            return Sum(int(node.value or 0)) if isinstance(node.value, int | None) else None
         if isinstance(node, tree.Name):
             return self._name(node.name)
         if isinstance(node, tree.Cast):

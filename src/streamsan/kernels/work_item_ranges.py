@@ -25,21 +25,30 @@ def ranges(
     macros: Mapping[str, tree.Macro],
     geometry: Geometry,
     numbers: Mapping[str, int],
+    pointers: Mapping[str, bool] | None = None,
 ) -> dict[str, Ways]:
     """Return what one launch touches, by pointer parameters; `numbers` are the values of other parameters.
 
-    Pointers that go where they are not followed are left out. Raises NotFollowedError.
+    `pointers`: whether one is an address; null is none. Those that go where they are not followed are left out. Raises
+    NotFollowedError.
     """
     if function.body is None or 0 in geometry.blocks or 0 in geometry.threads:
         raise NotFollowedError
     walk = _Walk(functions, macros, geometry)
     for parameter in function.parameters:
-        if parameter.type.pointers == 1 and not parameter.type.array:
+        number = numbers.get(parameter.name)
+        address = (pointers or {}).get(parameter.name)
+        if parameter.type.pointers != 1 or parameter.type.array:
+            walk.known[parameter.name] = None if number is None else Sum(number)
+        elif address is False:
+            walk.known[parameter.name] = Sum(0)
+        else:
             walk.known[parameter.name] = Place(parameter.name, Sum(0))
             walk.found[parameter.name] = Ways()
-        else:
-            number = numbers.get(parameter.name)
-            walk.known[parameter.name] = None if number is None else Sum(number)
+            walk.present.update([parameter.name] if address else [])
+    for template in function.templates:
+        number = numbers.get(template.name)
+        walk.known[template.name] = None if number is None else Sum(number)
     walk.statement(function.body)
     return {name: ways for name, ways in walk.found.items() if name not in walk.escaped}
 
@@ -129,7 +138,13 @@ class _Walk(ExpressionWalk):
             return
         self._cut(self.value(condition), "!=" if truth else "==", Sum(0))
 
+    def _is_present(self, value: Value) -> bool:
+        return isinstance(value, Place) and value.parameter in self.present
+
     def _cut(self, left: Value, operator: str, right: Value) -> None:
+        if operator in ("==", "!=") and right == Sum(0) and self._is_present(left):
+            self.left = self.left or operator == "=="
+            return
         done = self.axes.cut(left, operator, right) if isinstance(left, Sum) and isinstance(right, Sum) else Cut.UNSURE
         self.left = self.left or done is Cut.NONE
         self.sure = self.sure and done is not Cut.UNSURE

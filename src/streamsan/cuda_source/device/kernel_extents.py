@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from msgspec import Struct
 
 from streamsan.cuda_source.device.picked_numbers import ROUNDS
 from streamsan.cuda_source.device.unknown_extents import Bytes
 from streamsan.cuda_source.machine import Machine
-from streamsan.cuda_source.values.cells import CellPointer, DevicePointer, ElementPointer, Operand, StructObject, Term, Value
+from streamsan.cuda_source.values.cells import (
+    CellPointer,
+    DevicePointer,
+    ElementPointer,
+    Operand,
+    StructObject,
+    Term,
+    Value,
+)
+from streamsan.cuda_source.values.classes import PlainContext
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Function, Parameter
+from streamsan.kernels.behaviour import KernelBehaviour
 from streamsan.kernels.thread_ranges import Reach, Three
 from streamsan.model.values import Stride, Symbol
 from streamsan.vocabulary import AccessMode
@@ -20,6 +31,9 @@ from streamsan.vocabulary import AccessMode
 RUNS = 24
 """picks for which a kernel's body is gone through, which costs much; where they do not agree, the others say nothing"""
 
+DEEPEST = 6
+"""structures in structures, whose pointers are followed"""
+_POINTERS = (DevicePointer, ElementPointer, CellPointer)
 Interval = tuple[int, int]
 
 
@@ -34,52 +48,97 @@ class Extent(Struct, frozen=True):
     """of members that are not all of an element"""
 
 
+class Launched(Struct, frozen=True):
+    """How a kernel is launched."""
+
+    grid: Value
+    block: Value
+    bindings: Mapping[str, Any]
+    """what its template parameters are"""
+
+    def context(self, function: Function) -> PlainContext:
+        """Return where the types of the kernel's parameters are known."""
+        return PlainContext(dict(self.bindings), function.name.rpartition("::")[0])
+
+
 Extents = dict[str, tuple[Extent, ...]]
-"""By pointer parameters."""
+"""By pointer parameters, and paths of pointers in structures."""
+
+
+class _Leaf(Struct, frozen=True):
+    """A number or a pointer that a kernel is given, by itself or in a structure."""
+
+    value: Value
+    element: CType | None
+    """what a pointer points to; None: it is no pointer, or nobody knows"""
 
 
 def extents_of(
-    machine: Machine, function: Function | None, operands: Sequence[Operand], grid: Value, block: Value
+    machine: Machine,
+    function: Function,
+    behaviour: KernelBehaviour,
+    operands: Sequence[Operand],
+    launched: Launched,
 ) -> Extents:
     """Return how far a launch reaches through each pointer of which that can be said."""
-    kernels = machine.relevance.kernels
-    if function is None or not kernels.may_be_followed(function):
+    grid, block = launched.grid, launched.block
+    leaves: dict[str, _Leaf] = {}
+    for parameter, operand in zip(function.parameters, operands, strict=False):
+        if isinstance(operand.held, StructObject):
+            _add_fields(machine, parameter.name, operand.held, leaves, 0)
+        else:
+            leaves[parameter.name] = _Leaf(operand.held, _element(machine, parameter, launched.context(function)))
+    pointers = {name: leaf for name, leaf in leaves.items() if isinstance(leaf.value, _POINTERS)}
+    if not pointers or not behaviour.is_followed:
         return {}
-    if not any(isinstance(each.held, DevicePointer | ElementPointer | CellPointer) for each in operands):
-        return {}
-    given = dict(zip((each.name for each in function.parameters), operands, strict=False))
-    sizes = {each.name: _element(machine, each) for each in function.parameters}
+    constants = {name: value for name, value in launched.bindings.items() if isinstance(value, int)}
+    addresses = dict.fromkeys(pointers, True)
+    addresses |= dict.fromkeys((name for name, leaf in leaves.items() if leaf.element and leaf.value == 0), False)
     rounds: list[Mapping[str, Reach]] = []
-    given_numbers = [*_counts(grid), *_counts(block), *(each.held for each in operands)]
-    is_known = not any(isinstance(machine.known(each), Symbol | Term) for each in given_numbers)
+    given = [*_counts(grid), *_counts(block), *(leaf.value for leaf in leaves.values())]
+    is_known = not any(isinstance(machine.known(each), Symbol | Term) for each in given)
     for at in range(1 if is_known else RUNS):
         blocks, threads = _three(machine, grid, at), _three(machine, block, at)
         if blocks is None or threads is None:
             return {}
-        numbers = {}
-        for name, operand in given.items():
-            value = operand.held
-            number = machine.device.extents.number(value, at) if isinstance(value, int | Symbol | Term) else None
-            if number is not None and not sizes[name]:
-                numbers[name] = number
-        rounds.append(kernels.touched_by(function, blocks, threads, numbers))
+        numbers = dict(constants)
+        for name, leaf in leaves.items():
+            if isinstance(leaf.value, int | Symbol | Term) and leaf.element is None:
+                number = machine.device.extents.number(leaf.value, at)
+                numbers.update({} if number is None else {name: number})
+        rounds.append(behaviour.touched_by(blocks, threads, numbers, addresses))
     found: Extents = {}
-    for parameter in function.parameters:
-        reaches = [each.get(parameter.name) for each in rounds]
-        if sizes[parameter.name] and any(reaches):
-            found[parameter.name] = _extents(machine, parameter, reaches, given_numbers)
+    for name, leaf in pointers.items():
+        reaches = [each.get(name) for each in rounds]
+        size = None if leaf.element is None else machine.objects.size_of(leaf.element)
+        if leaf.element is not None and size and any(reaches):
+            found[name] = _extents(machine, leaf.element, size, reaches, given)
     return found
 
 
+def _add_fields(machine: Machine, path: str, whole: StructObject, leaves: dict[str, _Leaf], depth: int) -> None:
+    """Add the fields of an object, and of objects in it, by their paths."""
+    if whole.cls is None or depth > DEEPEST:
+        return
+    for declared, type in machine.objects.all_fields(whole.cls):
+        cell = machine.objects.field(whole, declared.name)
+        if cell is None:
+            continue
+        name = f"{path}.{declared.name}"
+        if isinstance(cell.value, StructObject):
+            _add_fields(machine, name, cell.value, leaves, depth + 1)
+        else:
+            leaves[name] = _Leaf(cell.value, type.element() if type.pointers == 1 and not type.array else None)
+
+
 def _extents(
-    machine: Machine, parameter: Parameter, reaches: Sequence[Reach | None], given: Sequence[Value]
+    machine: Machine, element: CType, size: int, reaches: Sequence[Reach | None], given: Sequence[Value]
 ) -> tuple[Extent, ...]:
     """Return what is touched behind one pointer. `reaches`: in each round."""
-    size = _element(machine, parameter)
     pieces: Mapping[Interval, AccessMode | None] | None = {(0, size): None}
     if not all(each is None or each.is_whole for each in reaches):
         ways = {(each.read, each.written) for each in reaches if each is not None}
-        pieces = _pieces(machine, parameter, *ways.pop()) if len(ways) == 1 else None
+        pieces = _pieces(machine, element, *ways.pop()) if len(ways) == 1 else None
     found = []
     for (begin, end), mode in (pieces or {}).items():
         touched = [_bytes(each, size, begin, end) for each in reaches]
@@ -92,12 +151,11 @@ def _extents(
 
 
 def _pieces(
-    machine: Machine, parameter: Parameter, read: Iterable[str], written: Iterable[str]
+    machine: Machine, element: CType, read: Iterable[str], written: Iterable[str]
 ) -> dict[Interval, AccessMode] | None:
     """Return how the bytes of an element are used, in pieces that are used alike; None where nobody knows."""
-    type = machine.resolve(parameter.type).element()
     ways = [(path, AccessMode.READ) for path in read] + [(path, AccessMode.WRITE) for path in written]
-    places = [(_member(machine, type, path), mode) for path, mode in ways]
+    places = [(_member(machine, element, path), mode) for path, mode in ways]
     cuts = sorted({edge for place, _ in places if place is not None for edge in place})
     pieces: list[tuple[int, int, int]] = []
     for begin, end in pairwise(cuts):
@@ -129,11 +187,10 @@ def _member(machine: Machine, type: CType, path: str) -> Interval | None:
     return (begin, begin + size) if size else None
 
 
-def _element(machine: Machine, parameter: Parameter) -> int:
-    """Return the size of what a pointer parameter points to; 0: it is no pointer, or nobody knows."""
-    if parameter.type.pointers != 1 or parameter.type.array:
-        return 0
-    return machine.objects.size_of(machine.resolve(parameter.type).element()) or 0
+def _element(machine: Machine, parameter: Parameter, context: PlainContext) -> CType | None:
+    """Return what a pointer parameter points to; None: it is no pointer."""
+    type = machine.resolve_in(parameter.type, context)
+    return type.element() if type.pointers == 1 and not type.array else None
 
 
 def _bytes(reach: Reach | None, size: int, begin: int, end: int) -> Bytes:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
 
 from msgspec import Struct, field
 
-from streamsan.cuda_source.device.kernel_extents import Extent, Extents, extents_of
+from streamsan.cuda_source.device.kernel_extents import Extent, Extents, Launched, extents_of
 from streamsan.cuda_source.library.braced import braced
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
@@ -41,41 +43,46 @@ def launch(machine: Machine, node: Launch) -> Operand:
     """Launch a kernel by triple chevrons."""
     configuration = [machine.expressions.operand(item) for item in node.configuration]
     operands = machine.calls.operands(node.arguments)
-    function, name = _kernel(machine, node.callee, operands)
+    function, name, given = _kernel(machine, node.callee, operands)
     function = None if function is None else machine.linked(function)
     stream: Value = 0
     if len(configuration) > 3:
         stream = machine.expressions.load(configuration[3], node.span)
         if isinstance(stream, StructObject):
             stream = machine.class_operators.convert(stream, CType("cudaStream_t"), node.span)
-    extents: Extents = {}
-    if len(configuration) > 1:
+    launched = None
+    if len(configuration) > 1 and function is not None:
         grid, block = (machine.expressions.load(each, node.span) for each in configuration[:2])
-        with machine.at(machine.home_of(function)):
-            extents = extents_of(machine, function, operands, grid, block)
-    arguments = bound_arguments(machine, function, operands, node.span, extents)
+        launched = Launched(grid, block, machine.overloads.bindings_of(function, operands, given, {}))
+    arguments = bound_arguments(machine, function, operands, node.span, launched)
     outcome = machine.device.model.launch(
         machine.device.thread, name, arguments, machine.device.plain(stream), machine.device.site(node.span, name)
     )
     return Operand(Status(outcome.status))
 
 
-def _kernel(machine: Machine, callee: Expression, operands: list[Operand]) -> tuple[Function | None, str]:
+def _kernel(
+    machine: Machine, callee: Expression, operands: list[Operand]
+) -> tuple[Function | None, str, tuple[Any, ...]]:
+    """Return a kernel, its name, and the arguments that are written for its template parameters."""
+    given: tuple[Any, ...] = ()
     if isinstance(callee, Name):
+        given = tuple(machine.names.template_arguments(callee.template_arguments))
         local = machine.find(callee.name)
         value = local.value if isinstance(local, Cell) else None
         if not isinstance(local, Cell):
             functions = machine.program.find_functions(callee.name, machine.frame)
             if functions and callee.name not in machine.frame.bindings:
-                return machine.overloads.choose(functions, operands), callee.name
+                return machine.overloads.choose(functions, operands), callee.name, given
             operand = machine.names.lookup(callee.name, callee)
             value = machine.expressions.load(operand, callee.span) if operand is not None else None
     else:
         value = machine.expressions.value(callee)
     if isinstance(value, FunctionValue):
-        return machine.overloads.choose(value.functions, operands), value.name
+        chosen = machine.overloads.choose(value.functions, operands)
+        return chosen, value.name, given or value.template_arguments
     name = callee.name if isinstance(callee, Name) else machine.device.sites.text(callee.span)
-    return None, name
+    return None, name, ()
 
 
 class Kernel(Struct, frozen=True):
@@ -139,11 +146,11 @@ def bound_arguments(
     function: Function | None,
     operands: list[Operand],
     span: Span,
-    extents: Extents | None = None,
+    launched: Launched | None = None,
 ) -> KernelArguments:
-    """Return the memory that a kernel's arguments lead to, with access modes; `extents` by pointer parameters."""
+    """Return the memory that a kernel's arguments lead to, with access modes; how far it reaches for a known launch."""
     with machine.at(machine.home_of(function)):
-        return _bound_arguments(machine, function, operands, span, extents)
+        return _bound_arguments(machine, function, operands, span, launched)
 
 
 def _bound_arguments(
@@ -151,11 +158,20 @@ def _bound_arguments(
     function: Function | None,
     operands: list[Operand],
     span: Span,
-    extents: Extents | None,
+    launched: Launched | None,
 ) -> KernelArguments:
+    if function is not None and launched is not None:
+        context = launched.context(function)
+        operands = [
+            operand if parameter is None else _passed(machine, operand, parameter, context)
+            for operand, parameter in zip_longest(operands, function.parameters[: len(operands)])
+        ]
     behaviour = _behaviour(machine, function, operands)
     uses = {} if behaviour is None else behaviour.uses
-    arguments = _arguments(machine, function, operands, _Uses(uses, use_by_type, extents or {}), span)
+    extents: Extents = {}
+    if function is not None and behaviour is not None and launched is not None:
+        extents = extents_of(machine, function, behaviour, operands, launched)
+    arguments = _arguments(machine, function, operands, _Uses(uses, use_by_type, extents), span)
     if behaviour is not None:
         arguments += _variables(machine, behaviour, span)
         arguments += _polled(machine, function, operands, behaviour, span)
@@ -265,7 +281,7 @@ def _arguments(
     parameters: list[Parameter | None] = list(function.parameters) if function is not None else []
     for position, operand in enumerate(operands):
         parameter = parameters[position] if position < len(parameters) else None
-        value = operand.held if parameter is None else _passed(machine, operand, parameter)
+        value = operand.held if parameter is None else _passed(machine, operand, parameter, machine.frame).held
         if isinstance(value, StructObject) and parameter is not None and parameter.type.pointers:
             type = machine.resolve(parameter.type)
             value = machine.class_operators.convert(value, type, span)
@@ -276,10 +292,7 @@ def _arguments(
         _add_condition(value, arguments)
         known = uses.of(name, of)
         if known is not None:
-            before = len(arguments)
-            _flatten(machine, value, known, parameter, arguments, span)
-            extents = uses.extents.get(name, ())
-            arguments[before:] = [reached for one in arguments[before:] for reached in _reaching(one, extents)]
+            _flatten(machine, value, known, parameter, uses.extents.get(name, ()), arguments, span)
     return arguments
 
 
@@ -289,15 +302,15 @@ def _add_condition(value: Value, arguments: KernelArguments) -> None:
         arguments.append((value, AccessMode.OPAQUE))
 
 
-def _passed(machine: Machine, operand: Operand, parameter: Parameter) -> Value:
-    """Return the value that a parameter takes: a braced list makes an object of its type."""
+def _passed(machine: Machine, operand: Operand, parameter: Parameter, context: Any) -> Operand:
+    """Return what a parameter takes: a braced list makes an object of its type."""
     found = braced(operand)
     if found is None:
-        return operand.held
-    type = machine.resolve(parameter.type)
+        return operand
+    type = machine.resolve_in(parameter.type, context)
     cell = Cell(None, type, parameter.name)
     machine.objects.initialise_list(cell, type, found.node())
-    return cell.value
+    return Operand(cell.value)
 
 
 def _flatten(
@@ -305,12 +318,13 @@ def _flatten(
     value: Value,
     use: Use,
     parameter: Parameter | None,
+    extents: Sequence[Extent],
     arguments: KernelArguments,
     span: Span,
 ) -> None:
     if isinstance(value, DevicePointer):
         machine.made_names.used(value)
-        arguments.append(machine.device.argument(use, value.pointer))
+        arguments += _reaching(machine.device.argument(use, value.pointer), extents)
     elif isinstance(value, SymbolPointer):
         arguments.append(machine.device.argument(use, machine.device.address(value, span)))
     elif isinstance(value, Symbol):
@@ -320,7 +334,7 @@ def _flatten(
     elif isinstance(value, ElementPointer | CellPointer):
         storage = value.array if isinstance(value, ElementPointer) else value.cell
         if storage.host is not None or storage.kind == MemoryKind.MANAGED or machine.memory.is_part(value):
-            arguments.append(machine.device.argument(use, machine.device.address(value, span)))
+            arguments += _reaching(machine.device.argument(use, machine.device.address(value, span)), extents)
 
 
 def _flatten_parts(
@@ -348,7 +362,7 @@ def _flatten_parts(
         _add_condition(part, arguments)
         known = uses.of(place, type)
         if known is not None:
-            _flatten(machine, part, known, None, arguments, span)
+            _flatten(machine, part, known, None, uses.extents.get(place, ()), arguments, span)
 
 
 def _parts(machine: Machine, whole: StructObject | ArrayObject | LibraryObject) -> list[tuple[str, Cell | Value]]:
