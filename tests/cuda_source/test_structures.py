@@ -90,7 +90,7 @@ cudaKernelNodeParams p = {{}}; p.func = (void*)scale<float>; p.gridDim = dim3(2,
 cudaGraphAddKernelNode(&n, g, nullptr, 0, &p);''')
     }"""
     made = one(calls_of(text, tmp_path, monkeypatch), "cudaGraphAddKernelNode")
-    assert [argument[1:] for argument in made.kernel_arguments] == [
+    assert [argument[1:3] for argument in made.kernel_arguments] == [
         (AccessMode.READ_WRITE, SlotFlag.TOUCHES),
         (AccessMode.READ, SlotFlag.TOUCHES),
     ]

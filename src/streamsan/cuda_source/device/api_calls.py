@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from streamsan.cuda_source import known_apis
-from streamsan.cuda_source.device import kernel_memory
+from streamsan.cuda_source.device import kernel_memory, launch_dimensions
 from streamsan.cuda_source.device.opencl_calls import OpenClCalls
 from streamsan.cuda_source.device.structures import Fields, Structures
 from streamsan.cuda_source.machine import Machine
@@ -164,19 +164,20 @@ class ApiCalls:
             if described.role is Role.FUNCTION or (described.role is Role.HANDLE and described.handle == "other"):
                 request.kernel = kernel_memory.kernel_of(self.machine, self._kernels, values[other])
                 break
+        found: tuple[Function | None, list[Operand]] | None
         if parameter.variadic:
-            function = request.kernel.taking(len(given))
-            request.kernel_arguments = kernel_memory.bound_arguments(self.machine, function, given, request.span)
-            if _has_attributes(request):
-                request.early_arguments = kernel_memory.early_arguments(self.machine, function, given, request.span)
+            found = request.kernel.taking(len(given)), given
         else:
             found = kernel_memory.packed_operands(self.machine, request.kernel, values[position], request.span)
-            if found is not None:
-                request.kernel_arguments = kernel_memory.bound_arguments(self.machine, *found, request.span)
-                if _has_attributes(request):
-                    request.early_arguments = kernel_memory.early_arguments(self.machine, *found, request.span)
-            else:
-                request.kernel_arguments = []
+        request.kernel_arguments = []
+        if found is not None and _has_attributes(request):
+            # What it does before it waits is compared with all that it does, each use as a whole.
+            request.kernel_arguments = kernel_memory.bound_arguments(self.machine, *found, request.span)
+            request.early_arguments = kernel_memory.early_arguments(self.machine, *found, request.span)
+        elif found is not None:
+            named = launch_dimensions.of_call(self.structures, request.signature, values)
+            launched = launch_dimensions.launched(self.machine, request.kernel, named, *found)
+            request.kernel_arguments = kernel_memory.bound_arguments(self.machine, *found, request.span, launched)
         request.arguments.append(1)
 
     def _functions_inside(self, request: Request, value: Value) -> str:
@@ -194,7 +195,11 @@ class ApiCalls:
         request.kernel = kernel_memory.kernel_of(self.machine, self._kernels, kernel)
         request.kernel_value = kernel
         packed = self.structures.member(held, "kernelParams", "args")
-        request.kernel_arguments = kernel_memory.packed_arguments(self.machine, request.kernel, packed, request.span)
+        found = kernel_memory.packed_operands(self.machine, request.kernel, packed, request.span)
+        if found is not None:
+            named = launch_dimensions.of_structure(self.structures, held)
+            launched = launch_dimensions.launched(self.machine, request.kernel, named, *found)
+            request.kernel_arguments = kernel_memory.bound_arguments(self.machine, *found, request.span, launched)
         return ""
 
     def _memory_inside(self, api: Api, value: Value) -> str:

@@ -48,11 +48,15 @@ class Extent(Struct, frozen=True):
     """of members that are not all of an element"""
 
 
+Dimensions = Value | tuple[Value, Value, Value]
+"""A number, a `dim3`, or its parts."""
+
+
 class Launched(Struct, frozen=True):
     """How a kernel is launched."""
 
-    grid: Value
-    block: Value
+    grid: Dimensions
+    block: Dimensions
     bindings: Mapping[str, Any]
     """what its template parameters are"""
 
@@ -200,13 +204,15 @@ def _bytes(reach: Reach | None, size: int, begin: int, end: int) -> Bytes:
     return (reach.begin * size + begin, (reach.end - 1) * size + end)
 
 
-def _counts(value: Value) -> list[Value]:
+def _counts(value: Dimensions) -> list[Value]:
+    if isinstance(value, tuple):
+        return list(value)
     if isinstance(value, StructObject):
         return [value.fields[name].value if name in value.fields else 1 for name in "xyz"]
     return [value, 1, 1]
 
 
-def _three(machine: Machine, value: Value, at: int) -> Three | None:
+def _three(machine: Machine, value: Dimensions, at: int) -> Three | None:
     """Return the counts along the three axes in one round; None where one is not known, or makes no launch."""
     found = [machine.device.extents.number(part, at) for part in _counts(value)]
     x, y, z = found

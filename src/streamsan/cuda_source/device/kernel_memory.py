@@ -90,6 +90,8 @@ class Kernel(Struct, frozen=True):
 
     name: str
     functions: tuple[Function, ...] = ()
+    given: tuple[Any, ...] = ()
+    """what is written for its template parameters"""
 
     def taking(self, count: int | None) -> Function | None:
         """Return the function that takes so many arguments, else the first one."""
@@ -113,7 +115,7 @@ def kernel_of(machine: Machine, handles: dict[Symbol | Handle, str | FunctionVal
         value = known
     if isinstance(value, FunctionValue):
         functions = value.functions or machine.program.find_functions(value.name, machine.frame)
-        return Kernel(last_name(value.name), tuple(map(machine.linked, functions)))
+        return Kernel(last_name(value.name), tuple(map(machine.linked, functions)), value.template_arguments)
     name = known if isinstance(known, str) else ""
     if not name and isinstance(value, SymbolPointer):
         name = value.symbol.name
@@ -375,12 +377,6 @@ def _parts(machine: Machine, whole: StructObject | ArrayObject | LibraryObject) 
     if isinstance(whole, ArrayObject):
         return [(str(index), cell) for index, cell in list(whole.cells.items())[:MOST_ARGUMENTS]]
     return [("", part) for part in whole.parts()]
-
-
-def packed_arguments(machine: Machine, kernel: Kernel, value: Value, span: Span) -> KernelArguments | None:
-    """Return the memory behind a `void*[]` of addresses of variables; None if it is not an array that is known."""
-    found = packed_operands(machine, kernel, value, span)
-    return None if found is None else bound_arguments(machine, *found, span)
 
 
 def packed_operands(
