@@ -43,6 +43,31 @@ def test_the_first_path_finds_what_a_function_seeks_that_returns_minus_one_in_th
     assert "MEMSET" in {each.kind for each in operations(worlds(text, tmp_path)[0])}
 
 
+@pytest.mark.parametrize(("rest", "codes"), [("cudaFree(p);", ["SS201"]), ("", [])], ids=["wrong", "right"])
+def test_the_first_path_finds_what_a_lambda_seeks_that_returns_null_in_the_end(rest, codes, tmp_path):
+    text = f"""
+        bool same(int, int);
+        void work(int rank) {{
+            auto kernel_of = [&](int n) -> const void* {{ if (same(rank, n)) {{ return &fill; }} return nullptr; }};
+            if (kernel_of(3) == nullptr) {{ throw rank; }}
+            float* p; cudaMalloc(&p, 4); cudaFree(p); {rest}
+        }}"""
+    assert "FREE" in {each.kind for each in operations(worlds(text, tmp_path)[0])}
+    report = check([tmp_path / "program.cu"])
+    assert [each.code for each in report.findings if each.severity.value != "note"] == codes
+
+
+def test_a_lambda_that_returns_zero_in_the_end_seeks_nothing(tmp_path):
+    text = """
+        bool fails(int);
+        void work(int n, void* memory) {
+            auto status = [&]() { if (fails(n)) { return 1; } return 0; };
+            if (status()) { throw n; }
+            cudaMemset(memory, 0, 4);
+        }"""
+    assert "MEMSET" in {each.kind for each in operations(worlds(text, tmp_path)[0])}
+
+
 @pytest.mark.parametrize("ends", ["if (throws()) throw what; else abort();", "{ do { throw what; } while (0); }"])
 def test_the_first_path_goes_past_what_ends_the_program_however_it_is_written(ends, tmp_path):
     text = f"""

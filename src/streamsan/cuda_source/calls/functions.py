@@ -239,6 +239,7 @@ class Functions:
             bindings=closure.bindings,
             namespace=closure.namespace,
             call_site=machine.device.site(span),
+            closure=closure.node,
         )
         with self._entered(frame, closure.node.parameters, operands, span):
             return machine.statements.body(closure.node.body, frame, Type("auto"))

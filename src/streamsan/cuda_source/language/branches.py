@@ -91,8 +91,9 @@ class Branches:
 
     def _gives_up(self, branch: tree.Statement | None) -> bool:
         """Tell whether a branch leaves at once, after an error; one that found what the function sought does not."""
-        relevance, function = self.machine.relevance, self.machine.frame.declaration
-        return relevance.gives_up(branch) and not (function is not None and relevance.has_found(branch, function))
+        relevance, frame = self.machine.relevance, self.machine.frame
+        code = frame.declaration or frame.closure
+        return relevance.gives_up(branch) and not (code is not None and relevance.has_found(branch, code))
 
     def _turn(self, condition: Value, then: Sequence[Code], otherwise: Sequence[Code]) -> tuple[bool, bool]:
         """Decide a condition, first so that something new comes of it."""

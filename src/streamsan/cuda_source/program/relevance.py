@@ -74,6 +74,20 @@ def _is_nothing(value: tree.Expression | None) -> bool:
     return isinstance(value, tree.Literal_) and not value.value
 
 
+def _is_null(value: tree.Expression | None) -> bool:
+    """Tell whether a value is written as a null pointer, whatever is returned elsewhere: 0 may be a status."""
+    if isinstance(value, tree.Cast):
+        return _is_null(value.operand)
+    if isinstance(value, tree.Name):
+        return value.name == "NULL"
+    return isinstance(value, tree.Literal_) and value.value is None
+
+
+def _none_of(returns: tree.Type) -> Callable[[tree.Expression | None], bool]:
+    """Return what tells that a value of a function's type is written as none."""
+    return _is_nothing if returns.pointers or returns.name == "bool" else _is_negative
+
+
 def _is_negative(value: tree.Expression | None) -> bool:
     """Tell whether a value is written as a negative number: no place, no number of anything."""
     if not isinstance(value, tree.Literal_):
@@ -181,15 +195,14 @@ class Relevance:
         """Tell whether a branch leaves the function or the program without issuing work: after an error, or at once."""
         return node is not None and self._once("gives up", node, lambda: self._gives_up(node))
 
-    def has_found(self, node: tree.Statement | None, function: tree.Function) -> bool:
-        """Tell whether a branch returns what a function sought, which returns nothing, false or -1 in the end."""
-        if node is None or function.body is None:
+    def has_found(self, node: tree.Statement | None, code: tree.Function | tree.Lambda) -> bool:
+        """Tell whether a branch returns what code sought, which returns nothing, false or -1 in the end."""
+        if node is None or code.body is None:
             return False
-        found, in_the_end = _last_of(node), _last_of(function.body)
+        found, in_the_end = _last_of(node), _last_of(code.body)
         if not isinstance(found, tree.Return) or not isinstance(in_the_end, tree.Return):
             return False
-        returns = function.returns
-        is_none = _is_nothing if returns.pointers or returns.name == "bool" else _is_negative
+        is_none = _is_null if isinstance(code, tree.Lambda) else _none_of(code.returns)
         return not is_none(found.value) and is_none(in_the_end.value)
 
     def ends_its_loop(self, node: tree.If) -> bool:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from streamsan.cuda_source.values.cells import Cell, Scope, Value
 from streamsan.cuda_source.values.classes import ClassInfo
-from streamsan.cuda_syntax.tree import Function, Span, Statement
+from streamsan.cuda_syntax.tree import Function, Lambda, Span, Statement
 
 
 class Frame:
@@ -27,6 +27,7 @@ class Frame:
         namespace: str = "",
         call_site: int = 0,
         declaration: Function | None = None,
+        closure: Lambda | None = None,
     ) -> None:
         self.function = function
         self.scope = scope
@@ -38,6 +39,7 @@ class Frame:
         self.call_site = call_site
         """Site id of the call that made the frame."""
         self.declaration = declaration
+        self.closure = closure
         self.temporaries: list[Value] = []
         """Class objects made by the full-expression under evaluation; destroyed when it ends."""
         self.expanding: set[str] = set()
