@@ -76,3 +76,22 @@ def test_what_marks_that_there_is_nothing_goes_to_its_own_constructor(tmp_path, 
 def test_a_list_goes_to_the_constructor_of_lists_and_not_to_the_copying_one(tmp_path, made, rest, codes):
     body = f"{made} float* d; cudaMalloc(&d, 4); {rest}"
     assert found(tmp_path, f"{SHAPE}int main() {{ {body} }}\n") == codes
+
+
+TENSORS = """
+struct None {};
+template <class T, int N> struct Sizes { T values[N]; };
+template <class T> float* make(const int (&shape)[2], int space = 0) { return of_shape(shape[0] * shape[1]); }
+template <class T> float* make(std::initializer_list<None> none, int space = 0) {
+  return make<T>(Sizes<int, 1>{1}, space);
+}
+template <class T, class Shape> float* make(Shape&& shape, int space = 0) { return of_shape(shape.values[0]); }
+"""
+
+
+@ENDS
+@pytest.mark.parametrize("shape", ["{}", "{2, 3}"])
+def test_a_function_does_not_call_itself_with_what_only_a_list_in_braces_makes(tmp_path, shape, rest, codes):
+    made = "float* of_shape(int n) { float* d; cudaMalloc(&d, 4 * n); return d; }"
+    text = f"{made}\n{TENSORS}\nint main() {{ float* d = make<float>({shape}); {rest} }}"
+    assert found(tmp_path, text) == codes

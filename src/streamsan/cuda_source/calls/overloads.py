@@ -73,6 +73,8 @@ class Overloads:
         ):
             return None
         value = operand.held
+        if isinstance(value, LibraryObject | StructObject) and self._takes_no_object(type, operand):
+            return None
         score = 1 if written.reference == "&&" and operand.moved else 0
         if generic:
             return score + (1 if bool(written.pointers) == is_pointer(value) else -2 if written.pointers else 0)
@@ -107,6 +109,13 @@ class Overloads:
             return score + (5 if type.name in SCALAR_SIZES and type.name not in FLOATING and not handle else 2)
         return score + (0 if is_pointer(value) else 2)
 
+    def _takes_no_object(self, type: CType, operand: Operand) -> bool:
+        """Tell whether an object of a class is surely no argument: an array, or what only a list in braces makes."""
+        if type.array:
+            return True
+        is_list = last_name(type.name) == "initializer_list" and not type.pointers
+        return is_list and last_name(self.machine.expressions.type_of(operand).name) not in ("initializer_list", "")
+
     def _becomes(self, value: StructObject, cls: ClassInfo) -> bool:
         """Tell whether an object of another class becomes one of this class without being asked to."""
         if self.machine.class_operators.converts(value, cls):
@@ -130,14 +139,16 @@ class Overloads:
     def _list_score(self, listed: BracedList, type: CType, generic: bool) -> int | None:
         """Return how well a braced list fits a parameter; None if nothing can be made of it."""
         machine = self.machine
-        if generic:
+        if generic and not type.array:
             return None
+        if type.array:  # `const int (&shape)[N]`
+            return 6 if listed.operands and not any(braced(each) for each in listed.operands) else None
         if type.pointers or not machine.objects.is_class(type):
             scalar = braced(plain(Operand(listed))) is None
             known = type.pointers or type.name in SCALAR_SIZES
             return (3 if scalar else None) if known else 1
         if last_name(type.name) == "initializer_list":
-            return 7  # before an object that the list would make
+            return 7 if self._makes_elements(listed, type) else None  # before an object that the list would make
         cls = machine.program.class_of(type, machine.frame)
         if cls is None:
             return 5
@@ -146,6 +157,16 @@ class Overloads:
             return 6 if count <= len(machine.objects.all_fields(cls)) else 0
         constructors = cls.constructors()
         return 6 if any(self._arity_fits(c, count) for c in constructors) else 0
+
+    def _makes_elements(self, listed: BracedList, type: CType) -> bool:
+        """Tell whether numbers in a list can be elements of a `std::initializer_list`: not of an empty class."""
+        element = type.arguments[0] if type.arguments else None
+        if not isinstance(element, CType) or not any(isinstance(each.held, int | float) for each in listed.operands):
+            return True
+        cls = self.machine.program.class_of(element, self.machine.frame)
+        if cls is None or element.pointers or _has_hidden_bases(cls):
+            return True
+        return bool(self.machine.objects.all_fields(cls)) or bool(cls.constructors())
 
     def bindings_of(
         self, function: Function, operands: list[Operand], explicit: tuple[Any, ...], outer: dict[str, Any]
