@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from reading import loud, reading_of
 
+from streamsan.cuda_source import Limits
+
 DEEP = 17
 PARSER = (
     "#pragma once\nint more(int);\ninline int level0(int n) { return more(n); }\n"
@@ -48,3 +50,14 @@ def test_what_headers_mention_by_name_is_read_by_itself(tmp_path):
     reading = reading_of(text, tmp_path)
     assert not reading.missed
     assert [world.entry for world in reading.worlds] == ["Memory::reserve"]
+
+
+def test_a_short_function_is_not_spent_by_a_call_that_does_nothing(tmp_path):
+    (tmp_path / "parser.h").write_text(PARSER)
+    reading = reading_of(
+        '#include "parser.h"\nvoid work(float* d) { parse(1); cudaFree(d); }\n',
+        tmp_path,
+        Limits(steps=400, most_steps=400),
+    )
+    assert [world.truncated for world in reading.worlds] == [False]
+    assert not reading.missed

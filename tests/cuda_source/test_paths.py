@@ -213,6 +213,18 @@ def test_a_dear_function_spends_its_own_steps_and_not_those_of_the_functions_beh
     assert [kinds(operations(world)) for world in worlds[3:]] == [["ALLOC", "FREE"]] * 40
 
 
+def test_the_first_functions_leave_half_of_the_budget_to_those_behind_them(tmp_path):
+    calls = "\n".join(f"if (given({number})) {{ first(); }} else {{ second(); }}" for number in range(12))
+    dear = f"bool given(int); void first(); void second(); void dear() {{ cudaDeviceSynchronize();\n{calls} }}\n"
+    loop = "for (int i = 0; i < 40; ++i) { total += weigh(i) * weigh(i + 1); }"
+    behind = f"int weigh(int); void behind(float* p, int total) {{ {loop} use(total); cudaFree(p); }}\n"
+    limits = Limits(file_steps=4_000, most_steps=4_000)
+    (world,) = [each for each in reading_of(dear + behind, tmp_path, limits).worlds if each.entry == "behind"]
+    assert not world.truncated
+    assert limits.kept(behind=1, known=2) == 1_000
+    assert limits.kept(behind=0, known=2) == 0
+
+
 def test_what_a_function_may_cost_grows_with_its_text(tmp_path):
     lines = "cudaDeviceSynchronize();\n" * 200
     few = Limits(steps=100, file_steps=100, most_steps=100, operations=50)

@@ -27,6 +27,10 @@ class Entry(Struct):
     cls: ClassInfo | None = None
     is_main: bool = False
     is_fragment: bool = False
+    known: int = 1
+    """how many entries are known when the first one is run, if it is one of them"""
+    behind: int = 0
+    """how many of these come behind it"""
 
     @property
     def span(self) -> Span:
@@ -81,8 +85,10 @@ def entries_of_program(homes: Sequence[Home], coverage: Coverage) -> Iterator[En
     for home in homes if len(homes) > 1 else ():
         called |= _called_names(home.program)
     mains = [home for home in homes if has_main(home.program)]
-    for home in mains or homes:
-        yield from entries_of(home, called)
+    known = [entry for home in mains or homes for entry in entries_of(home, called)]
+    for position, entry in enumerate(known):
+        entry.known, entry.behind = len(known), len(known) - position - 1
+        yield entry
     for home in homes if len(homes) > 1 else ():
         if home not in mains:
             yield from (entry for entry in entries_of(home) if not coverage.has_entered(entry.function))

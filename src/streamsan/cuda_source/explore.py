@@ -96,10 +96,11 @@ def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
     allowance = Allowance(limits)
     for entry in entries_of_program(homes, coverage):
         lines = _lines_of(entry, homes)
+        kept = limits.kept(entry.behind, entry.known)
         agenda = Agenda()
         worlds = 0
         while (turn := agenda.next()) is not None:
-            run = Path(entry.home, linkage, coverage, entry, turn, limits.for_path(lines, steps), strict)
+            run = Path(entry.home, linkage, coverage, entry, turn, limits.for_path(lines, steps, kept), strict)
             run.machine.allowance = allowance
             reached = coverage.count
             run.run()
@@ -110,7 +111,7 @@ def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
             operations += run.builder.operations
             agenda.add(turn, run.decisions.alternatives(run.cut_off))
             if not agenda.is_empty and (
-                allowance.spent or limits.are_spent(steps, operations, worlds, agenda.leads_on)
+                allowance.spent or limits.are_spent(steps, operations, worlds, agenda.leads_on, kept)
             ):
                 run.note(f"more paths through {entry.name or 'the fragment'} than the budget allows")
                 run.truncated = True

@@ -5,6 +5,9 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+CALL_SHARE = 4
+"""a call into a header may take so small a part of a path's steps, before it has issued any operation"""
+
 
 class Limits(Struct, frozen=True):
     """How far the interpreter goes. Counts end it first, so that two runs give the same worlds."""
@@ -30,7 +33,7 @@ class Limits(Struct, frozen=True):
     depth: int = 40
     """calls nested in each other"""
     call_steps: int = 15_000
-    """expressions and statements of a call into a header, before it has issued any operation"""
+    """expressions and statements of a call into a header, before it has issued any operation; fewer on a short path"""
     nesting: int = 1500
     """statements and expressions nested in each other, over all active calls"""
     iterations: int = 64
@@ -62,24 +65,36 @@ class Limits(Struct, frozen=True):
             memory=count * self.memory,
         )
 
-    def are_spent(self, steps: int, operations: int, paths: int, leads_on: bool) -> bool:
+    def kept(self, behind: int, known: int) -> int:
+        """Return the steps that are kept for entries which come behind one of so many that are known: half, evenly."""
+        return behind * (self.most_steps // (2 * known))
+
+    def are_spent(self, steps: int, operations: int, paths: int, leads_on: bool, kept: int) -> bool:
         """Tell whether an entry gets no more paths, after so many steps and operations of all and paths of its own.
 
-        `leads_on`: the next one leads to calls that no path has come to.
+        `leads_on`: the next one leads to calls that no path has come to. `kept`: steps that others are to have.
         """
+        most_steps = self.most_steps - kept
         if leads_on:
-            return steps > self.most_steps or operations > 2 * self.file_operations or paths >= self.paths_to_new
-        return steps > self.file_steps or operations > self.file_operations or paths >= self.paths
+            return steps > most_steps or operations > 2 * self.file_operations or paths >= self.paths_to_new
+        return steps > min(self.file_steps, most_steps) or operations > self.file_operations or paths >= self.paths
 
     def share(self, lines: int) -> int:
         """Return the steps that an entry of so many lines has in any case: no other entry spends them."""
         return self.entry_steps + self.line_steps * lines
 
-    def for_path(self, lines: int, spent: int) -> Limits:
+    def for_path(self, lines: int, spent: int, kept: int) -> Limits:
         """Return the limits for one path of an entry of so many lines, where all paths before took `spent` steps.
 
         A long function is read as far as a short one: what it may cost grows with its text, and only with it.
+        `kept`: steps that others are to have.
         """
         share = self.share(lines)
-        left = max(share, self.most_steps - spent)
-        return replace(self, steps=min(left, max(self.steps, share)), operations=max(self.operations, lines))
+        left = max(share, self.most_steps - kept - spent)
+        steps = min(left, max(self.steps, share))
+        return replace(
+            self,
+            steps=steps,
+            call_steps=min(self.call_steps, steps // CALL_SHARE),
+            operations=max(self.operations, lines),
+        )
