@@ -7,6 +7,8 @@ from reading import loud, reading_of
 
 from streamsan.cuda_source import Limits
 
+from streamsan.cuda_source import Limits
+
 DEEP = 17
 PARSER = (
     "#pragma once\nint more(int);\ninline int level0(int n) { return more(n); }\n"
@@ -50,6 +52,52 @@ def test_what_headers_mention_by_name_is_read_by_itself(tmp_path):
     reading = reading_of(text, tmp_path)
     assert not reading.missed
     assert [world.entry for world in reading.worlds] == ["Memory::reserve"]
+
+
+ISSUES = """#pragma once
+#include "parser.h"
+inline void warm(float* d) { cudaMemset(d, 0, 4); level12(1); }
+"""
+
+
+def warmed(folder, rest):
+    (folder / "parser.h").write_text(PARSER)
+    (folder / "warm.h").write_text(ISSUES)
+    text = '#include "warm.h"\n' + f"void work(float* d) {{ warm(d); cudaDeviceSynchronize(); {rest} }}\n"
+    return reading_of(text, folder, Limits(steps=2_000, most_steps=2_000))
+
+
+def test_the_path_goes_on_in_the_file_itself_where_a_header_that_issues_work_spends_its_steps(tmp_path):
+    reading = warmed(tmp_path, "warm(d); cudaFree(d);")
+    assert not reading.missed
+    until_spent, beyond = reading.worlds
+    assert until_spent.truncated
+    assert (until_spent.contrary, beyond.contrary) == (False, True)
+    assert "FREE" not in kinds(operations(until_spent))
+    assert kinds(operations(beyond)).count("MEMSET") == 1, "the second call is left out"
+    assert kinds(operations(beyond))[-1] == "FREE"
+
+
+@pytest.mark.parametrize(("frees", "severities"), [(TWICE, {"note"}), (ONCE, set())], ids=["wrong", "right"])
+def test_what_is_found_only_behind_it_is_a_note(tmp_path, monkeypatch, frees, severities):
+    monkeypatch.setattr(Limits, "for_path", lambda limits, *_: replace(limits, steps=2_000))
+    (tmp_path / "parser.h").write_text(PARSER)
+    (tmp_path / "warm.h").write_text(ISSUES)
+    source = tmp_path / "user.cu"
+    source.write_text(
+        '#include <cuda_runtime.h>\n#include "warm.h"\n'
+        f"int main() {{ float* d; cudaMalloc(&d, 4); warm(d); {frees} }}\n"
+    )
+    found = check([str(source)]).findings
+    assert {each.severity.value for each in found if each.code == "SS201"} == severities
+
+
+def test_the_path_ends_where_the_file_itself_spends_its_steps(tmp_path):
+    loops = "for (int i = 0; i < 60; ++i) for (int j = 0; j < 60; ++j) cudaDeviceSynchronize();"
+    reading = reading_of(
+        f"void work(float* d) {{ {loops} cudaFree(d); }}\n", tmp_path, Limits(steps=2_000, most_steps=2_000)
+    )
+    assert [(world.truncated, world.contrary) for world in reading.worlds] == [(True, False)]
 
 
 def test_a_short_function_is_not_spent_by_a_call_that_does_nothing(tmp_path):

@@ -109,7 +109,7 @@ def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
             worlds += 1
             steps += run.machine.steps
             operations += run.builder.operations
-            agenda.add(turn, run.decisions.alternatives(run.cut_off))
+            agenda.add(turn, run.alternatives())
             if not agenda.is_empty and (
                 allowance.spent or limits.are_spent(steps, operations, worlds, agenda.leads_on, kept)
             ):
@@ -117,7 +117,7 @@ def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
                 run.truncated = True
                 agenda.give_up(everything=bool(allowance.spent) or agenda.leads_on)
             if not run.leaves_threads:  # the path on which it runs at once is read, too
-                reading.worlds.append(run.world())
+                reading.worlds += run.worlds()
     # Another run may come further: nobody is to remember this one.
     reading.seen.changing |= bool(allowance.spent)
     reading.reached, reading.missed = coverage.places(reading.stopped)

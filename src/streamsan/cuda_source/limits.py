@@ -16,6 +16,8 @@ class Limits(Struct, frozen=True):
     """paths of one entry"""
     steps: int = 60_000
     """expressions and statements of one path"""
+    overtime: int = 15_000
+    """more of them, in the code of the file itself, where its headers have spent those of a path"""
     file_steps: int = 150_000
     """expressions and statements of all paths of one file, beyond which more paths are taken only to what is new"""
     most_steps: int = 250_000
@@ -95,6 +97,7 @@ class Limits(Struct, frozen=True):
         return replace(
             self,
             steps=steps,
+            overtime=min(self.overtime, steps),
             call_steps=min(self.call_steps, steps // CALL_SHARE),
             operations=max(self.operations, lines),
         )

@@ -40,6 +40,7 @@ from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Expression, Function, Span, Statement, Type
 from streamsan.model.values import Handle, Origin, Symbol
 
+STEPS_SPENT = "the path is longer than the budget of steps"
 ALLOWANCE_STEPS = 256
 """steps after which time and memory are looked at"""
 
@@ -54,12 +55,13 @@ class Activity(Struct, eq=False):
     open_loops: int
     nesting: int
     call_ends: tuple[int, int] | None
+    header_calls: int
     pending_completion: Completion | None
     returned_at: Span | None
 
     def begun(self) -> Activity:
         """Return that of a thread which is started here."""
-        return replace(self, frames=list(self.frames), call_ends=None, pending_completion=None)
+        return replace(self, frames=list(self.frames), call_ends=None, header_calls=0, pending_completion=None)
 
 
 class Machine:
@@ -122,6 +124,12 @@ class Machine:
         self.steps = 0
         self._call_ends: tuple[int, int] | None = None
         """The call under way that may be left out: the steps after which it is, if nothing more is issued by then."""
+        self._header_calls = 0
+        """Calls under way into headers, each from elsewhere or from another one."""
+        self.goes_on: Callable[[Span], bool] = lambda span: False
+        """Asked where the steps are spent: whether the path goes on in the code of the file itself."""
+        self.past_budget = False
+        """It does: calls into headers are left out."""
         self.issued = 0
         """Calls of the API, and launches."""
         self.allowance: Allowance | None = None
@@ -246,6 +254,7 @@ class Machine:
             self.open_loops,
             self.nesting,
             self._call_ends,
+            self._header_calls,
             self.pending_completion,
             self.returned_at,
         )
@@ -260,12 +269,13 @@ class Machine:
         self.open_loops = activity.open_loops
         self.nesting = activity.nesting
         self._call_ends = activity.call_ends
+        self._header_calls = activity.header_calls
         self.pending_completion = activity.pending_completion
         self.returned_at = activity.returned_at
 
     def end_threads(self) -> None:
         """The path is over: no thread goes on."""
-        self.steps = self.limits.steps + 1
+        self.steps = self.limits.steps + self.limits.overtime + 1
         for run in list(self.thread_runs.values()):
             run.end()
 
@@ -307,14 +317,24 @@ class Machine:
     @contextmanager
     def dispensable(self, function: Function) -> Iterator[bool]:
         """Run a call. True: it ends by `CallEnds` where it takes too long, being into a header, from elsewhere."""
-        if self._call_ends is not None or function.span.file == self.home.program.unit.file:
+        if function.span.file == self.home.program.unit.file:
             yield False
             return
-        self._call_ends = self.steps + self.limits.call_steps, self.issued
+        watched = self._call_ends is None
+        if watched:
+            self._call_ends = self.steps + self.limits.call_steps, self.issued
+        self._header_calls += 1
         try:
-            yield True
+            yield watched
         finally:
-            self._call_ends = None
+            self._header_calls -= 1
+            if watched:
+                self._call_ends = None
+
+    @property
+    def leaves_headers(self) -> bool:
+        """The steps are spent in a call into a header, which is left out altogether."""
+        return self.past_budget and self._header_calls > 0
 
     def home_of(self, function: Function | None) -> Home | None:
         """Return the unit in which a function's body stands, where that is another one than this."""
@@ -335,7 +355,7 @@ class Machine:
         """Count one step; ends the path when its budget is spent."""
         self.steps += 1
         if self.steps > self.limits.steps:
-            raise PathEnds("the path is longer than the budget of steps", span)
+            self._leave_headers(span)
         if self.device.builder.operations > self.limits.operations:
             raise PathEnds("the path issues more operations than the budget", span)
         if self._call_ends is not None and self.steps > self._call_ends[0]:
@@ -344,6 +364,16 @@ class Machine:
                 raise CallEnds
         if not self.steps % ALLOWANCE_STEPS and self.allowance is not None and (spent := self.allowance.spent):
             raise PathEnds(spent, span)
+
+    def _leave_headers(self, span: Span) -> None:
+        """The steps are spent: end the call into a header, or the path, where it does not go on in the file itself."""
+        ends = self.steps > self.limits.steps + self.limits.overtime
+        if not ends and not self.past_budget and self._header_calls:
+            self.past_budget = self.goes_on(span)
+        if ends or not self.past_budget:
+            raise PathEnds(STEPS_SPENT, span)
+        if self._header_calls:
+            raise CallEnds
 
     def may_cut_short(self, body: Statement) -> bool:
         """Tell whether a loop is cut short: half of the path's steps are spent, and its calls of CUDA only ask.

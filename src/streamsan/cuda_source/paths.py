@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsan.cuda_source.agenda import Turn
+from streamsan.cuda_source.agenda import Alternative, Turn
 from streamsan.cuda_source.calls.class_operators import ClassOperators
 from streamsan.cuda_source.calls.construction import Constructors
 from streamsan.cuda_source.calls.dispatch import Calls
@@ -24,12 +24,13 @@ from streamsan.cuda_source.language.macro_uses import Macros
 from streamsan.cuda_source.language.name_lookup import Names
 from streamsan.cuda_source.language.statements import Statements
 from streamsan.cuda_source.limits import Limits
-from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.machine import STEPS_SPENT, Machine
 from streamsan.cuda_source.objects.life import Objects
 from streamsan.cuda_source.objects.reach import Reach
 from streamsan.cuda_source.objects.thread_storage import ThreadStorage
 from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.linkage import Home, Linkage
+from streamsan.cuda_source.program.prospects import Goal
 from streamsan.cuda_source.values.frame import Exited, PathEnds, Thrown
 from streamsan.cuda_source.world import World
 from streamsan.cuda_syntax.tree import Span
@@ -79,6 +80,8 @@ class Path:
         self.entry = entry
         self.strict = strict
         self.truncated = False
+        self._until_spent: World | None = None
+        """the path up to where its steps were spent, if it goes on"""
         self.cut_off = False
         """it ended by an error of the program's, and not where its entry does"""
         self.decisions = Decisions(turn.prefix, turn.against)
@@ -88,6 +91,7 @@ class Path:
         executor = HostFunctionsRun()
         self.model = DeviceModel(self.builder, per_thread_default=per_thread, executor=executor)
         self.machine = Machine(home, linkage, coverage, self.decisions, limits)
+        self.machine.goes_on = self._goes_on
         self.machine.known_main = entry.is_main or entry.is_fragment
         self.device = wire(self.machine, self.model)
         executor.extents = self.device.extents
@@ -170,6 +174,31 @@ class Path:
         except (Exited, Thrown):
             return
 
+    def _goes_on(self, span: Span) -> bool:
+        """Tell whether the file's own code leads from here to calls that no path has come to.
+
+        Then the path up to here is a world by itself: what comes after that leaves calls out, which may do anything.
+        """
+        machine = self.machine
+        unit = machine.home.program.unit
+        own = tuple(each for each in machine.code_behind() if each.span.file == unit.file)
+        if not Goal(machine.home.prospects, own).has_new():
+            return False
+        self.truncated = True
+        self.note(STEPS_SPENT, span)
+        self._until_spent = self._world()
+        return True
+
+    def alternatives(self) -> list[Alternative]:
+        """Return the paths that branch off this one; where calls were left out, only to what no path has come to."""
+        found = self.decisions.alternatives(self.cut_off)
+        if self._until_spent is None:
+            return found
+        decided = len(self._until_spent.decisions)
+        return [
+            each for each in found if len(each.prefix) <= decided or (each.goal is not None and each.goal.has_new())
+        ]
+
     def note(self, what: str, span: Span | None = None) -> None:
         """Add a NOT_UNDERSTOOD to the path."""
         self.device.not_understood(span or self.entry.span, what)
@@ -179,16 +208,19 @@ class Path:
         """Nobody was seen to wait for a thread that was to run late: nothing says where it runs."""
         return bool(self.machine.late_threads)
 
-    def world(self) -> World:
-        """Return the path's world."""
+    def worlds(self) -> list[World]:
+        """Return the path's worlds: one, or two, of which the second goes on where the steps are spent."""
+        found = [self._world()] if self._until_spent is None else [self._until_spent, self._world()]
+        self.machine.end_threads()
+        return found
+
+    def _world(self) -> World:
         decisions = self.decisions
-        made = World(
+        return World(
             self.entry.name,
             tuple(decisions.taken),
             frozenset(decisions.given_up),
-            bool(decisions.against),
+            bool(decisions.against) or self._until_spent is not None,
             self.builder.finish(),
             self.truncated,
         )
-        self.machine.end_threads()
-        return made

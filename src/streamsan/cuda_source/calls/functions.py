@@ -112,7 +112,7 @@ class Functions:
                     machine.constructors.initialise_members(function, this, cls, span)
                 return machine.statements.body(function.body, frame, function.returns)
         except CallEnds:
-            if not left_out:
+            if not left_out or machine.leaves_headers:
                 raise
             machine.not_understood(span, f"calls of {name} take too long to follow")
             return machine.unseen.call(name, operands, span, this=this)
