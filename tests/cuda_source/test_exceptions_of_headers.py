@@ -41,6 +41,35 @@ def test_what_is_found_only_there_is_a_note(rest, severities, tmp_path):
     assert {each.severity.value for each in found if each.code == "SS201"} == severities
 
 
+STATUS = """#pragma once
+enum class Status { kSuccess, kMisaligned };
+struct Product { Status can_run(int columns) { return columns % 8 ? Status::kMisaligned : Status::kSuccess; } };
+"""
+
+
+@pytest.mark.parametrize(("rest", "severities"), [("cudaFree(d);", {"note"}), ("", set())], ids=["wrong", "right"])
+def test_a_status_that_seems_to_tell_a_failure_ends_not_all(rest, severities, tmp_path):
+    (tmp_path / "product.h").write_text(STATUS)
+    source = tmp_path / "user.cu"
+    source.write_text(
+        '#include <cuda_runtime.h>\n#include <cstdlib>\n#include "product.h"\n'
+        "int main() { Product product; int columns = 4; Status status = product.can_run(columns);\n"
+        f"if (status != Status::kSuccess) {{ exit(1); }} {WORK} {rest} }}\n"
+    )
+    report = check([str(source)])
+    assert not report.unread.missed
+    assert {each.severity.value for each in report.findings if each.code == "SS201"} == severities
+
+
+def test_what_is_done_after_a_failure_is_left_out(tmp_path):
+    text = f"""
+        int main() {{
+            float* p; cudaError_t status = cudaMalloc(&p, 4);
+            if (status == cudaSuccess) {{ cudaFree(p); }} else {{ {WORK} }}
+        }}"""
+    assert [world.contrary for world in reading_of(text, tmp_path).worlds] == [False]
+
+
 def test_what_the_file_itself_throws_ends_its_path(tmp_path):
     text = f"#include <stdexcept>\nvoid stop() {{ throw 1; }}\nint main() {{ stop(); {WORK} }}"
     assert reading_of(text, tmp_path).missed

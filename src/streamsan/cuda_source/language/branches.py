@@ -133,11 +133,11 @@ class Branches:
         return (*self._code(branch), *self.machine.frame.rest(in_loop=out_of_other is WayOut.LOOP))
 
     def _kept_from(self, node: tree.If, truth: bool) -> Goal:
-        """Return what a known condition keeps the path from; nothing where it tells a call's success."""
-        if is_about_success(self.machine, node.condition):
+        """Return what a known condition keeps the path from; nothing where that is what is done after a failure."""
+        chosen, other = (node.then, node.otherwise) if truth else (node.otherwise, node.then)
+        if is_about_success(self.machine, node.condition) and not self._gives_up(chosen):
             return Goal(self.machine.home.prospects, ())
-        then, otherwise = (node.otherwise, node.then) if truth else (node.then, node.otherwise)
-        return Goal(self.machine.home.prospects, self._led_to(then, otherwise))
+        return Goal(self.machine.home.prospects, self._led_to(other, chosen))
 
     def _code(self, branch: tree.Statement | None) -> tuple[Code, ...]:
         return () if branch is None else (branch,)
