@@ -95,3 +95,17 @@ def test_a_function_does_not_call_itself_with_what_only_a_list_in_braces_makes(t
     made = "float* of_shape(int n) { float* d; cudaMalloc(&d, 4 * n); return d; }"
     text = f"{made}\n{TENSORS}\nint main() {{ float* d = make<float>({shape}); {rest} }}"
     assert found(tmp_path, text) == codes
+
+
+@ENDS
+def test_a_conversion_that_seems_to_need_itself_ends(tmp_path, rest, codes):
+    text = f"""
+        struct View;
+        struct Reference {{ int* at; Reference(View view); }};
+        struct View {{ int size; View(Reference reference) : size(3) {{}} }};
+        Reference::Reference(View view) : at(0) {{}}
+        struct Tensor;
+        Tensor* somewhere();
+        void fill(View view) {{}}
+        int main() {{ fill(*somewhere()); float* d; cudaMalloc(&d, 4); {rest} }}"""
+    assert found(tmp_path, text) == codes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -33,6 +34,9 @@ MOST_ACTIVATIONS = 16
 MOST_BLIND_ACTIVATIONS = 3
 """The same, when nothing known is passed on."""
 
+MOST_BINDINGS = 2
+"""The same, where each is called to make an argument of the one before it: by a conversion."""
+
 
 class Pack(LibraryObject):
     """A function parameter pack."""
@@ -51,6 +55,8 @@ class Functions:
         self.machine = machine
         self._elsewhere: dict[int, Cell] = {}
         """objects that functions without bodies return references to"""
+        self._binding: Counter[int] = Counter()
+        """id of a function -> how many calls of it are being given their arguments"""
 
     def invoke(
         self,
@@ -155,7 +161,9 @@ class Functions:
         return Operand(cell=cell)
 
     def _runs_away(self, function: Function, operands: list[Operand], this: Cell | None) -> bool:
-        """Tell whether a recursion has no known number or address that could end it."""
+        """Tell whether a recursion has no known number or address that could end it, or converts without end."""
+        if self._binding[id(function)] >= MOST_BINDINGS:
+            return True
         active = sum(1 for frame in self.machine.frames if frame.declaration is function)
         if active < MOST_BLIND_ACTIVATIONS:
             return False
@@ -169,6 +177,19 @@ class Functions:
         self, frame: Frame, parameters: list[Parameter], operands: list[Operand], span: Span
     ) -> Iterator[None]:
         """Run in an activation whose parameters are bound to operands, the rest to their default arguments."""
+        self._binding[id(frame.declaration)] += 1
+        try:
+            left = self._bind(frame, parameters, operands, span)
+        finally:
+            self._binding[id(frame.declaration)] -= 1
+        with self.machine.entered(frame):
+            for parameter in left:
+                operand = self.machine.expressions.operand(parameter.default) if parameter.default else Operand()
+                self._bind_one(frame, parameter, operand, span)
+            yield
+
+    def _bind(self, frame: Frame, parameters: list[Parameter], operands: list[Operand], span: Span) -> list[Parameter]:
+        """Bind parameters to operands, and return those that are left."""
         position = 0
         left: list[Parameter] = []
         for parameter in parameters:
@@ -180,11 +201,7 @@ class Functions:
                 position += 1
             else:
                 left.append(parameter)
-        with self.machine.entered(frame):
-            for parameter in left:
-                operand = self.machine.expressions.operand(parameter.default) if parameter.default else Operand()
-                self._bind_one(frame, parameter, operand, span)
-            yield
+        return left
 
     def _bind_one(self, frame: Frame, parameter: Parameter, operand: Operand, span: Span) -> None:
         machine = self.machine
