@@ -7,6 +7,8 @@ from reading import loud, reading_of
 
 from streamsan.cuda_source import Limits
 
+from reading import loud, reading_of
+
 from streamsan.cuda_source import Limits
 
 DEEP = 17
@@ -109,3 +111,14 @@ def test_a_short_function_is_not_spent_by_a_call_that_does_nothing(tmp_path):
     )
     assert [world.truncated for world in reading.worlds] == [False]
     assert not reading.missed
+
+
+def test_the_length_of_headers_is_no_leave_to_spend_all_in_one_path(tmp_path, monkeypatch):
+    monkeypatch.setattr(explore, "MOST_HEADER_LINES", 10)
+    (tmp_path / "parser.h").write_text(PARSER + "inline int unused(int n) {" + "\n" * 1000 + "return n; }\n")
+    loops = "for (int i = 0; i < 30; ++i) for (int j = 0; j < 30; ++j) cudaDeviceSynchronize();"
+    text = f'#include "parser.h"\nint main() {{ {loops} }}\n'
+    few = Limits(steps=1_000, most_steps=50_000)
+    assert reading_of(text, tmp_path, few).worlds[0].truncated
+    monkeypatch.undo()
+    assert not reading_of(text, tmp_path, few).worlds[0].truncated

@@ -18,12 +18,14 @@ from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.program.linkage import Home, Linkage
 from streamsan.cuda_source.world import Reading
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
-from streamsan.cuda_syntax.tree import Unit
+from streamsan.cuda_syntax.tree import Function, Unit
 from streamsan.cuda_syntax.unit import read_unit
 
 Result = TypeVar("Result")
 STACK_BYTES = 256 << 20
 DEEPEST_RECURSION = 40_000
+MOST_HEADER_LINES = 10_000
+"""of a library's headers a program runs a small part: what all may cost is not for one path"""
 
 
 def read(
@@ -149,6 +151,18 @@ def _merged(units: Sequence[Unit]) -> Reading:
 
 
 def _lines_of(entry: Entry, homes: Sequence[Home]) -> int:
-    """Return how many lines an entry has; `main` with all functions, which it runs."""
-    functions = [each for home in homes for each in home.program.bodies()] if entry.is_main else [entry.function]
-    return sum(function.span.end_line - function.span.line + 1 for function in functions)
+    """Return how many lines an entry has; `main` with all functions, but of long headers only so many lines."""
+    if not entry.is_main:
+        return _length(entry.function)
+    own = headers = 0
+    for home in homes:
+        for function in home.program.bodies():
+            if function.span.file == home.program.unit.file:
+                own += _length(function)
+            else:
+                headers += _length(function)
+    return own + min(headers, MOST_HEADER_LINES)
+
+
+def _length(function: Function) -> int:
+    return function.span.end_line - function.span.line + 1
