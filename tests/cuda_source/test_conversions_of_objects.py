@@ -109,3 +109,23 @@ def test_a_conversion_that_seems_to_need_itself_ends(tmp_path, rest, codes):
         void fill(View view) {{}}
         int main() {{ fill(*somewhere()); float* d; cudaMalloc(&d, 4); {rest} }}"""
     assert found(tmp_path, text) == codes
+
+
+@ENDS
+def test_a_container_is_no_number(tmp_path, rest, codes):
+    text = f"""
+        #include <array>
+        enum Space {{ MANAGED, DEVICE }};
+        struct Steps {{ int values[1]; }};
+        template <class T, class S> float* make(S&& shape, Space space = DEVICE, cudaStream_t stream = 0) {{
+            float* d; if (space == MANAGED) {{ cudaMallocManaged(&d, 4); }} else {{ cudaMallocAsync(&d, 4, stream); }}
+            return d;
+        }}
+        template <class T, class S, class N> float* make(S&& shape, N&& steps, cudaStream_t stream = 0) {{
+            float* d; cudaMalloc(&d, 4); return d;
+        }}
+        int main() {{
+            std::array<int, 1> shape{{1}}; std::array<int, 1> steps{{1}};
+            float* d = make<float>(shape, steps, 0); {rest}
+        }}"""
+    assert found(tmp_path, text) == codes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streamsan.cuda_source.library.braced import BracedList, braced, plain
+from streamsan.cuda_source.library.sequences import Sequence
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import LibraryObject, Operand, StructObject, is_pointer
 from streamsan.cuda_source.values.classes import ClassInfo, PlainContext, last_name
@@ -110,11 +111,16 @@ class Overloads:
         return score + (0 if is_pointer(value) else 2)
 
     def _takes_no_object(self, type: CType, operand: Operand) -> bool:
-        """Tell whether an object of a class is surely no argument: an array, or what only a list in braces makes."""
+        """Tell whether an object is surely no argument: an array, what only a list makes, a container for a number."""
         if type.array:
             return True
-        is_list = last_name(type.name) == "initializer_list" and not type.pointers
-        return is_list and last_name(self.machine.expressions.type_of(operand).name) not in ("initializer_list", "")
+        if type.pointers:
+            return False
+        if type.name in SCALAR_SIZES or type.name in self.machine.program.enums:
+            return isinstance(operand.held, Sequence)
+        if last_name(type.name) != "initializer_list":
+            return False
+        return last_name(self.machine.expressions.type_of(operand).name) not in ("initializer_list", "")
 
     def _becomes(self, value: StructObject, cls: ClassInfo) -> bool:
         """Tell whether an object of another class becomes one of this class without being asked to."""
