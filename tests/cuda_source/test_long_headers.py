@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from reading import loud, reading_of
 
+from streamsan import check
 from streamsan.cuda_source import Limits
 
 from reading import loud, reading_of
