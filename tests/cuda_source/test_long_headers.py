@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from reading import loud, reading_of
+from msgspec.structs import replace
+from reading import kinds, loud, operations, reading_of
 
 from streamsan import check
-from streamsan.cuda_source import Limits
-
-from reading import loud, reading_of
-
-from streamsan.cuda_source import Limits
+from streamsan.cuda_source import Limits, explore
 
 DEEP = 17
 PARSER = (
