@@ -42,6 +42,16 @@ bool same_reference(const Reference& one, const Reference& other) {
            one.rows == other.rows && one.bounds == other.bounds;
 }
 
+/// Whether a node of the graph was given this memory. A node that has kept the address then names the same memory: the
+/// program may well have compared addresses.
+bool is_given(const GraphExec& exec, std::uint32_t index, const Allocation& allocation) {
+    return std::any_of(exec.baked.begin(), exec.baked.end(), [&](const Baked& each) {
+        return each.allocation == index && each.made == allocation.made.sequence &&
+               std::any_of(each.accesses.begin(), each.accesses.end(),
+                           [](const BakedAccess& access) { return !access.found && !access.doubtful; });
+    });
+}
+
 bool same_references(const std::vector<Reference>& ones, const std::vector<Reference>& others) {
     return std::equal(ones.begin(), ones.end(), others.begin(), others.end(), same_reference);
 }
@@ -198,9 +208,10 @@ void Graphs::report_stale(Process& process, GraphExec& exec, const Operation& op
         if (at != none && !each.reset) {
             const Allocation& now = process.allocations[at];
             if (now.live() && now.made.sequence > each.freed.sequence) {
-                fact.variant = FactVariant::STALE_RECYCLED;
+                const bool given = is_given(exec, at, now);
+                fact.variant = given ? FactVariant::STALE_GIVEN_AGAIN : FactVariant::STALE_RECYCLED;
                 fact.with(RelatedRole::OWNER, now.made);
-                fact.assumed |= now.marks.assumed;
+                fact.assumed |= given || now.marks.assumed;
             }
         }
         facts_.add(fact);

@@ -40,7 +40,7 @@ def test_a_node_that_was_not_updated_keeps_the_old_address_though_it_came_back()
     p.sync(S)
     freed = p.free(P)
     owner = p.alloc(P)  # a recording knows no generations: the address is the same
-    set_node(p, 1, P)
+    set_node(p, 1, Q)
     launched = p.graph_launch(G, S)
     (fact,) = p.facts(303)
     assert (fact.variant.name, line_of(fact)) == ("STALE_RECYCLED", launched)
@@ -49,6 +49,36 @@ def test_a_node_that_was_not_updated_keeps_the_old_address_though_it_came_back()
     assert places[RelatedRole.USE] == made + 2
     assert places[RelatedRole.OWNER] == owner
     assert not fact.assumed
+
+
+def test_a_node_keeps_the_address_of_memory_that_another_node_was_given() -> None:
+    """The program may have compared the addresses: what the graph does is right in this run."""
+    p = recorded(S)
+    p.alloc(P)
+    p.graph(G, [kernel(P, READ_WRITE), kernel(P, READ)], [(1, 2)])
+    p.graph_launch(G, S)
+    p.sync(S)
+    p.free(P)
+    p.alloc(P)
+    set_node(p, 1, P)
+    p.graph_launch(G, S)
+    (fact,) = p.facts(303)
+    assert (fact.variant.name, fact.assumed) == ("STALE_GIVEN_AGAIN", True)
+
+
+def test_other_memory_that_came_to_the_address_is_not_what_another_node_was_given() -> None:
+    p = recorded(S)
+    p.alloc(P)
+    p.graph(G, [kernel(P, READ_WRITE), kernel(P, READ)], [(1, 2)])
+    p.graph_launch(G, S)
+    p.sync(S)
+    p.free(P)
+    p.alloc(P)
+    p.alloc(Q)
+    set_node(p, 1, Q)
+    launched = p.graph_launch(G, S)
+    (fact,) = p.facts(303)
+    assert (fact.variant.name, line_of(fact), fact.assumed) == ("STALE_RECYCLED", launched, False)
 
 
 def test_a_graph_that_was_captured_before_the_address_came_back() -> None:

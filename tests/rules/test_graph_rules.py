@@ -188,6 +188,23 @@ def test_a_stale_pointer_outranks_what_follows_from_it(variant: FactVariant) -> 
     assert [related.role for related in finding.related] == ["alloc", "use", "free", "owner", "use"]
 
 
+def test_an_address_that_the_graph_was_given_again_is_a_note() -> None:
+    program = Program(origin="recording")
+    related = (
+        (RelatedRole.ALLOC, program.alloc()),
+        (RelatedRole.FREE, program.free(8)),
+        (RelatedRole.USE, program.node(5, flags=WRITE)),
+        (RelatedRole.OWNER, program.alloc(10, "q")),
+    )
+    fact = program.fact(303, FactVariant.STALE_GIVEN_AGAIN, program.launch(9), *related)
+    finding = program.only(replace(fact, assumed=True))
+    assert (finding.severity, finding.confidence) == (Severity.NOTE, Confidence.POSSIBLE)
+    assert finding.message == (
+        "the graph launch writes `d_x`, which was freed; `q`, which another of its nodes was given since, has the "
+        "same address by luck, unless the program compared the two"
+    )
+
+
 @pytest.mark.parametrize(
     ("variant", "message"),
     [

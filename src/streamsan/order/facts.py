@@ -10,7 +10,7 @@ Facts about graphs, conflicts and costs: the reported operation, and the roles o
     SS301               the launch; ALLOC one that lives, USE the launch that made it, CREATE the instantiation
     SS302               the call that is refused; [CREATE the begin of the capture]
     SS303 STALE_*       the launch; ALLOC, FREE (STALE_RESET: RESET), USE the node, CREATE the instantiation,
-                        [OWNER the allocation that has the address now: STALE_RECYCLED]
+                        [OWNER the allocation that has the address now: STALE_RECYCLED, STALE_GIVEN_AGAIN]
     SS304 GRAPH_USE     the use outside; ALLOC, USE the launch that allocates
     SS304 GRAPH_FREE    the free outside; ALLOC, USE the launch that allocates. Where the operation is a GRAPH_LAUNCH,
                         that launch frees (automatically, or by a node) while the USE, outside, may still run

@@ -627,6 +627,8 @@ class FactVariant(IntEnum):
     """SS401: an object of OpenCL that is no memory"""
     TOLD_NEEDLESSLY = 69
     """SS504: a pool was told of a stream whose work is already over for whoever gets the block next"""
+    STALE_GIVEN_AGAIN = 70
+    """SS303: ... and its address belongs to memory now that another node of the graph was given since"""
 
 
 class CallClass(IntEnum):

@@ -21,6 +21,7 @@ BAKED = Contract(
     "a graph keeps the addresses it was made with: its memory must outlive every launch",
     "CUDA Programming Guide, CUDA Graphs",
 )
+_NOTHING_WRONG_HERE = "here the address leads to the memory that is meant"
 
 
 class GraphRelaunchUnfreed(Rule):
@@ -77,7 +78,8 @@ class GraphStalePointer(Rule):
     severity = Severity.ERROR
 
     without_fix_of: ClassVar = {
-        FactVariant.STALE_RESET: "the graph has to be made anew: with which memory is the program's decision"
+        FactVariant.STALE_RESET: "the graph has to be made anew: with which memory is the program's decision",
+        FactVariant.STALE_GIVEN_AGAIN: _NOTHING_WRONG_HERE,
     }
     outranks = (
         RuleCode.USE_AFTER_FREE,
@@ -86,7 +88,8 @@ class GraphStalePointer(Rule):
         RuleCode.GRAPH_MEMORY_UNORDERED,
     )
 
-    varies = "error; possible for a node that a launch may leave out"
+    varies = "error; possible for a node that a launch may leave out, note where the graph was given the address again"
+    notes = (FactVariant.STALE_GIVEN_AGAIN,)
 
     def weak(self, fact: Fact) -> bool:
         """A node of a conditional body may not run."""
@@ -94,6 +97,8 @@ class GraphStalePointer(Rule):
 
     def wrong_execution(self, case: Case) -> WrongExecution | str:
         """The program itself frees what the graph uses."""
+        if case.fact.variant is FactVariant.STALE_GIVEN_AGAIN:
+            return _NOTHING_WRONG_HERE
         end = case.first(RelatedRole.FREE, RelatedRole.RESET, RelatedRole.DESTROY)
         reset = case.fact.variant is FactVariant.STALE_RESET
         return wrong_order(end, case.operation, Harm.GONE if reset else Harm.FREED, certain=True)
@@ -113,6 +118,11 @@ class GraphStalePointer(Rule):
             gone = "went with its context"
         elif variant is FactVariant.STALE_RECYCLED:
             gone = f"was freed, and its address now belongs to {_owner(case)}"
+        elif variant is FactVariant.STALE_GIVEN_AGAIN:
+            gone = (
+                f"was freed; {_owner(case)}, which another of its nodes was given since, has the same address by luck, "
+                "unless the program compared the two"
+            )
         related: list[Related] = [*case.allocated()]
         if use is not None:
             related.append(case.related(RelatedRole.USE, use, "its address goes into the graph here"))
@@ -147,7 +157,7 @@ class GraphStalePointer(Rule):
             related=tuple(related),
             contract=BAKED,
             observed=Observed("the launch succeeds, and writes into the memory of the address's next owner", "G-13")
-            if variant is not FactVariant.STALE_RESET
+            if variant in (FactVariant.STALE_FREED, FactVariant.STALE_RECYCLED)
             else None,
             fix=_fix(line, variant, f"update the graph (cudaGraphExecUpdate) with the address that replaces {memory}"),
         )
