@@ -1,6 +1,9 @@
 // Uses of the same memory that nothing orders (SS109).
 #include "conflicts.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "engine.hpp"
 #include "uses.hpp"
 
@@ -62,15 +65,21 @@ bool certain(const Access& one, const Access& other) {
 /// Bytes that a use of memory of unknown size is given which takes all of it, whatever its size is.
 constexpr std::uint64_t whole_of_unknown = std::uint64_t{1} << 32;
 
-/// Whether a copy or fill, or a kernel of which that is known, touches all that a kernel can reach from its pointer on.
+/// Whether what is less than a cache line lies in more memory: it may be what work talks by.
+bool is_word(const Bounds& bounds) { return bounds.high - bounds.low < 64; }
+
+/// Whether a copy or fill, or a kernel of which that is known, touches all that a kernel can reach: from its pointer
+/// on, or in the bounds that are known of it.
 bool takes_all(const Allocation& allocation, const Access& bulk, const Access& kernel) {
     if (!is_kernels(kernel) || kernel.exact()) return false;
     // A word that kernels share is a flag or a counter, which the one may never write.
     if (is_kernels(bulk) && is_flag(allocation)) return false;
+    if (!bulk.plain() || !bulk.touches() || bulk.rows != nullptr || allocation.marks.assumed) return false;
+    const Bounds& bounds = kernel.bounds;
+    if (bounds.known() && !is_word(bounds) && bulk.limits().holds(bounds)) return true;
     const bool whole =
         allocation.size != 0 ? bulk.end >= allocation.end() : bulk.end >= allocation.base + whole_of_unknown;
-    return bulk.plain() && bulk.touches() && bulk.rows == nullptr && bulk.begin <= kernel.begin &&
-           !allocation.marks.assumed && whole;
+    return bulk.begin <= kernel.begin && whole;
 }
 
 /// Sums may be looked at while they grow.
@@ -219,8 +228,10 @@ void Engine::judge_conflicts(Process& process, const Allocation& allocation, con
     bool any = allocation.more_uses != none || allocation.marks.baked || allocation.has_earlier();
     for (std::uint8_t i = 0; i < allocation.inline_uses; ++i) any |= open(allocation.uses[i]);
     if (!any) return;
+    const bool taken = is_taken_in_parts(process, allocation, clock, later);
     const auto judge = [&](const Placed& use, const Part& part) {
-        if (open(use)) judge_conflict(process, allocation, stream, clock, later, {use.operation, part}, use.epoch);
+        if (open(use))
+            judge_conflict(process, allocation, stream, clock, later, {use.operation, part}, use.epoch, taken);
     };
     process.allocations.each_use(allocation, judge);
     process.allocations.each_earlier(allocation, judge);
@@ -235,8 +246,36 @@ void Engine::judge_conflicts(Process& process, const Allocation& allocation, con
     });
 }
 
+bool Engine::is_taken_in_parts(const Process& process, const Allocation& allocation, const Clock& clock,
+                               const Access& kernel) {
+    if (!is_kernels(kernel) || kernel.exact() || !known(kernel.operation) || kernel.operation.assumed()) return false;
+    if (allocation.size == 0 || allocation.marks.assumed || is_flag(allocation)) return false;
+    const Bounds all = kernel.bounds.known() ? kernel.bounds : Bounds{kernel.begin, allocation.end()};
+    std::vector<Bounds> parts;
+    const auto add = [&](const Placed& use, const Part& part) {
+        const Access access{use.operation, part};
+        const bool conflicts = access.operation.writes() || (kernel.operation.writes() && known(access.operation));
+        if (!conflicts || access.operation.assumed() || !access.touches() || !access.plain() || access.rows != nullptr)
+            return;
+        if (use.operation.sequence == kernel.operation.sequence || verdict(clock, use.epoch) != Verdict::unordered)
+            return;
+        parts.push_back(access.limits());
+    };
+    process.allocations.each_use(allocation, add);
+    process.allocations.each_earlier(allocation, add);
+    if (parts.size() < 2) return false;  // one that takes all is known to do so
+    std::sort(parts.begin(), parts.end(), [](const Bounds& one, const Bounds& other) { return one.low < other.low; });
+    std::uint64_t reached = all.low;
+    for (const Bounds& each : parts) {
+        if (each.low > reached) return false;
+        reached = std::max(reached, each.high);
+    }
+    return reached >= all.high;
+}
+
 void Engine::judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream,
-                            const Clock& clock, const Access& later, const Access& earlier, Epoch earlier_at) {
+                            const Clock& clock, const Access& later, const Access& earlier, Epoch earlier_at,
+                            bool taken) {
     if (process.value_ordered || allocation.marks.use_reported) return;
     if (outside_conflicts(allocation, later.operation) || outside_conflicts(allocation, earlier.operation)) return;
     const Verdict order = verdict(clock, earlier_at);
@@ -244,6 +283,11 @@ void Engine::judge_conflict(const Process& process, const Allocation& allocation
     const bool by_copy = order == Verdict::observed && implicit_waits_.between(earlier_at, clock) != nullptr;
     if (order != Verdict::unordered && !by_copy) return;
     Conflict found = conflict_on(allocation, later, earlier);
+    // Whatever the kernel touches, one of the uses that are not ordered with it touches.
+    const bool plain_bytes = !unpinned(allocation) && !may_meet(allocation, later, earlier);
+    if (found == Conflict::possible && taken && plain_bytes && certain(later, earlier) && earlier.plain() &&
+        !looks_at_sum(later, earlier))
+        found = Conflict::likely;
     // Kernels of several streams often share a table by a pointer that nobody made const: one of the two should only
     // read.
     const bool one_reads = later.operation.reads_only() || earlier.operation.reads_only();

@@ -439,8 +439,13 @@ private:
     /// `clock` is what the later use knows.
     void judge_conflicts(Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock,
                          const Access& later);
+    /// Whether all that a kernel can reach, of which no more is known, is touched by several uses together that nothing
+    /// orders before it: by writes, or by any where the kernel writes.
+    bool is_taken_in_parts(const Process& process, const Allocation& allocation, const Clock& clock,
+                           const Access& kernel);
+    /// `taken`: what `is_taken_in_parts` says of the later use.
     void judge_conflict(const Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock,
-                        const Access& later, const Access& earlier, Epoch earlier_at);
+                        const Access& later, const Access& earlier, Epoch earlier_at, bool taken = false);
 
     // graph_calls.cpp: executable graphs made, updated, ended
     std::uint32_t new_exec(const Slot& slot, Process& process, const Operation& operation);

@@ -7,6 +7,7 @@ from order_program import OPAQUE, READ, READ_WRITE, WRITE, Node, Program
 
 from streamsan.order.facts import Fact
 from streamsan.trace import Reference
+from streamsan.trace.reference_bounds import Bounds
 from streamsan.vocabulary import AccessMode, MemoryKind, NodeKind, SlotFlag
 from streamsan.vocabulary import OperationKind as Kind
 
@@ -192,3 +193,60 @@ def test_flags_and_memory_that_kernels_meet_in_are_no_more_than_a_note(kind: Mem
     p.op(Kind.LAUNCH, stream=S, memory=P, bytes=size, mode=READ)
     p.op(Kind.LAUNCH, stream=T, memory=P, mode=WRITE)
     assert sureness(p) == [NOTE]
+
+
+@pytest.mark.parametrize("origin", ["source", "recording"])
+@pytest.mark.parametrize(
+    ("copied", "bounds", "found"),
+    [
+        ((P, 256), Bounds(0, 256), [LIKELY]),  # a row, and a kernel that reads some of it
+        ((P, 512), Bounds(0, 256), [LIKELY]),
+        ((P, 256), Bounds(0, 512), [NOTE]),
+        ((P, 256), None, [NOTE]),
+        ((P, 32), Bounds(0, 32), [NOTE]),  # a few words may be what work talks by
+        ((P + 512, 256), Bounds(0, 256), []),
+    ],
+)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_copy_of_all_that_lies_in_a_kernels_bounds(
+    origin: str, copied: tuple[int, int], bounds: Bounds | None, found: list[tuple[bool, bool]], ordered: bool
+) -> None:
+    p = program(origin=origin)
+    p.op(Kind.COPY, stream=S, memory=copied[0], bytes=copied[1], mode=WRITE)
+    if ordered:
+        p.record(E, S)
+        p.wait(T, E)
+    p.op(Kind.LAUNCH, stream=T, memory=P, mode=READ, bounds=bounds)
+    assert sureness(p) == ([] if ordered else found)
+
+
+HALF = SIZE // 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "mode", "flags", "found"),
+    [
+        ([(P, HALF), (P + HALF, HALF)], READ, 0, [LIKELY]),  # whatever it reads, one of them writes
+        ([(P + HALF, HALF), (P, HALF)], READ, 0, [LIKELY]),
+        ([(P, HALF), (P + HALF, HALF)], READ_WRITE, ATOMIC, [LIKELY]),
+        ([(P, HALF), (P + HALF, HALF - 4)], READ, 0, [NOTE]),  # it may be about the rest
+        ([(P, HALF), (P + HALF + 4, HALF - 4)], READ, 0, [NOTE]),
+        ([(P, HALF), (P + HALF, HALF)], OPAQUE, 0, [NOTE]),
+        ([(P, HALF), (P + HALF, HALF)], READ, ASSUMED, [NOTE]),
+    ],
+)
+@pytest.mark.parametrize("waits_for", [0, 1, 2])
+def test_copies_that_take_all_together(
+    parts: list[tuple[int, int]], mode: AccessMode, flags: int, found: list[tuple[bool, bool]], waits_for: int
+) -> None:
+    p = program(origin="recording")
+    for number, (address, size) in enumerate(parts, 1):
+        p.op(Kind.COPY, stream=S, memory=address, bytes=size, mode=WRITE)
+        if number == waits_for:
+            p.record(E, S)
+    if waits_for:
+        p.wait(T, E)
+    p.op(Kind.LAUNCH, stream=T, memory=P, mode=mode, reference_flags=flags)
+    if waits_for == 1:  # what is left is in another part than where the kernel's pointer leads, or it is not all
+        found = [NOTE] if parts[1][0] == P else []
+    assert sureness(p) == ([] if waits_for == 2 else found)
