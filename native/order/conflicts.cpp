@@ -250,7 +250,8 @@ bool Engine::is_taken_in_parts(const Process& process, const Allocation& allocat
                                const Access& kernel) {
     if (!is_kernels(kernel) || kernel.exact() || !known(kernel.operation) || kernel.operation.assumed()) return false;
     if (allocation.size == 0 || allocation.marks.assumed || is_flag(allocation)) return false;
-    const Bounds all = kernel.bounds.known() ? kernel.bounds : Bounds{kernel.begin, allocation.end()};
+    const Bounds all = kernel.bounds.known() ? kernel.bounds : Bounds{kernel.begin, owned_end(process, allocation)};
+    if (all.high <= all.low || is_word(all)) return false;
     std::vector<Bounds> parts;
     const auto add = [&](const Placed& use, const Part& part) {
         const Access access{use.operation, part};
@@ -263,7 +264,6 @@ bool Engine::is_taken_in_parts(const Process& process, const Allocation& allocat
     };
     process.allocations.each_use(allocation, add);
     process.allocations.each_earlier(allocation, add);
-    if (parts.size() < 2) return false;  // one that takes all is known to do so
     std::sort(parts.begin(), parts.end(), [](const Bounds& one, const Bounds& other) { return one.low < other.low; });
     std::uint64_t reached = all.low;
     for (const Bounds& each : parts) {

@@ -376,6 +376,8 @@ private:
     void end_use(Process& process, std::uint32_t index, const Operation& operation);
 
     // reuse.cpp: blocks of pools
+    /// Where what the owner asked for ends: a pool's block may be larger.
+    [[nodiscard]] std::uint64_t owned_end(const Process& process, const Allocation& allocation) const;
     void hand_out(const Slot& slot, Process& process, Operation& operation);
     /// The same bytes as before: what nearly all pools do nearly always.
     void hand_out_again(Process& process, std::uint32_t index, const Operation& operation);
@@ -439,8 +441,8 @@ private:
     /// `clock` is what the later use knows.
     void judge_conflicts(Process& process, const Allocation& allocation, const Stream& stream, const Clock& clock,
                          const Access& later);
-    /// Whether all that a kernel can reach, of which no more is known, is touched by several uses together that nothing
-    /// orders before it: by writes, or by any where the kernel writes.
+    /// Whether all that a kernel can reach of what the memory's owner asked for, no more being known of it, is touched
+    /// by uses together that nothing orders before it: by writes, or by any where the kernel writes.
     bool is_taken_in_parts(const Process& process, const Allocation& allocation, const Clock& clock,
                            const Access& kernel);
     /// `taken`: what `is_taken_in_parts` says of the later use.

@@ -1,5 +1,6 @@
 // What a block of a pool has beside what all memory has: who used the bytes before it was handed out.
 #pragma once
+#include <cstdint>
 #include <vector>
 
 #include "conflicts.hpp"
@@ -25,7 +26,8 @@ struct ToldStream {
 };
 
 struct PoolBlock {
-    Operation released;  ///< sequence 0: its owner has it
+    Operation released;         ///< sequence 0: its owner has it
+    std::uint32_t unasked = 0;  ///< bytes at its end that its owner did not ask for
     std::vector<ToldStream> told;
     std::vector<PriorUse> prior;
 };

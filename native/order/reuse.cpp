@@ -30,7 +30,18 @@ bool stands_before(const Access& later, const Access& earlier) {
            (earlier.exact() && later.rows == nullptr && later.begin <= earlier.begin && earlier.end <= later.end);
 }
 
+/// Bytes at the end of a block that its owner did not ask for.
+std::uint32_t unasked_of(const Slot& slot) {
+    return static_cast<std::uint32_t>(std::min(slot.object >> 32, slot.size));
+}
+
 }  // namespace
+
+std::uint64_t Engine::owned_end(const Process& process, const Allocation& allocation) const {
+    if (allocation.kind != MemoryKind::POOL_BLOCK) return allocation.end();
+    const std::uint32_t at = pool_blocks_.find(process.number, process.allocations.index_of(allocation));
+    return at == none ? allocation.end() : allocation.end() - pool_blocks_[at].unasked;
+}
 
 void Engine::hand_out(const Slot& slot, Process& process, Operation& operation) {
     Allocations& allocations = process.allocations;
@@ -46,6 +57,7 @@ void Engine::hand_out(const Slot& slot, Process& process, Operation& operation) 
     const std::uint32_t same = allocations.block_at(slot.address);
     if (same != none && allocations[same].size == slot.size) {
         hand_out_again(process, same, operation);
+        pool_blocks_[pool_blocks_.find(process.number, same)].unasked = unasked_of(slot);
         return;
     }
     std::vector<PriorUse> prior;
@@ -58,7 +70,10 @@ void Engine::hand_out(const Slot& slot, Process& process, Operation& operation) 
     block.made = operation;
     block.marks.assumed = operation.assumed();
     block.context = context;
-    if (!prior.empty()) pool_blocks_[pool_blocks_.make(process.number, index)].prior = std::move(prior);
+    if (prior.empty() && unasked_of(slot) == 0) return;
+    PoolBlock& record = pool_blocks_[pool_blocks_.make(process.number, index)];
+    record.prior = std::move(prior);
+    record.unasked = unasked_of(slot);
 }
 
 void Engine::name_stream(const Slot& slot, Process& process, std::uint32_t context, Operation& operation) {

@@ -606,3 +606,33 @@ def test_a_pool_is_told_of_a_stream_that_has_been_awaited(join: str) -> None:
 def test_a_pool_is_told_for_a_reason(joins: tuple[str, ...]) -> None:
     """One instance is enough; and an event that is recorded after other calls is not the pool's."""
     assert told_needlessly(given_back(*joins)) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "filled", "likely"),
+    [
+        (320, 320, [True]),
+        (320, 512, [True]),
+        (320, 256, [False]),
+        (512, 320, [False]),  # the rest is its owner's as well
+        (32, 32, [False]),  # a few words may be what work talks by
+    ],
+)
+@pytest.mark.parametrize("before", [None, 32, 512])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_what_fills_all_that_a_blocks_owner_asked_for(
+    asked: int, filled: int, likely: list[bool], before: int | None, ordered: bool
+) -> None:
+    """`before`: what an earlier owner of the block had asked for."""
+    p = program()
+    p.op(Kind.EVENT_CREATE, object=EVENT)
+    if before is not None:
+        p.alloc(A, MemoryKind.POOL_BLOCK, S, bytes=512, generation=512 - before << 32)
+        take_back(p)
+    p.alloc(A, MemoryKind.POOL_BLOCK, S, bytes=512, generation=512 - asked << 32)
+    p.op(Kind.MEMSET, stream=S, memory=A, bytes=filled, mode=WRITE)
+    if ordered:
+        p.record(EVENT, S)
+        p.wait(T, EVENT)
+    p.launch(T, A, mode=READ)
+    assert [fact.likely for fact in p.facts(109)] == ([] if ordered else likely)

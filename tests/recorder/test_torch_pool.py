@@ -101,6 +101,18 @@ void conflict(cudaStream_t main, cudaStream_t side) {
     cudaMemsetAsync(block, 1, bytes, main);
     cudaMemsetAsync(block, 2, bytes, side);  // expect: SS109
 }
+// A tensor of 320 bytes, whose block has 512.
+void rounded(cudaStream_t main, cudaStream_t side, std::size_t filled, bool joined) {
+    constexpr std::size_t asked = 320;
+    void* const tensor = torch_alloc(asked, main);
+    void* const result = torch_alloc(asked, side);
+    cudaMemsetAsync(tensor, 1, filled, main);
+    if (joined) waits(side, main);
+    LAUNCH(sum, side, result, tensor, static_cast<char*>(tensor) + asked);  // reads the tensor
+    cudaDeviceSynchronize();
+    torch_free(tensor);
+    torch_free(result);
+}
 // As cudagraph trees do: eager runs, captures and eager runs again get each other's blocks.
 void in_turns(cudaStream_t main, cudaStream_t side) {
     constexpr unsigned pool = 1;
@@ -161,6 +173,9 @@ int main(int count, char** words) {
     if (!std::strcmp(what, "told_for_a_reason")) tell(main, side, false);
     if (!std::strcmp(what, "beside")) beside(main, side);
     if (!std::strcmp(what, "conflict")) conflict(main, side);
+    if (!std::strcmp(what, "rounded_wrong")) rounded(main, side, 320, false);
+    if (!std::strcmp(what, "rounded_half")) rounded(main, side, 160, false);
+    if (!std::strcmp(what, "rounded_right")) rounded(main, side, 320, true);
     if (!std::strcmp(what, "replay_wrong")) replay(main, side, true, 0, 1);
     if (!std::strcmp(what, "replay_right")) replay(main, side, false, 0, own_pools);
     if (!std::strcmp(what, "private_prefetch_wrong")) prefetch(main, side, false, 2);
@@ -246,6 +261,20 @@ def test_two_streams_in_a_block_that_is_kept(builds: Builds, tmp_path: Path) -> 
     (made,) = [each for each in finding["related"] if each["role"] == "alloc"]
     line = next(number for number, text in enumerate(PROGRAM.splitlines(), 1) if "it is kept to the end" in text)
     assert (made["line"], "handed out" in made["message"]) == (line, True), made
+
+
+@pytest.mark.parametrize(
+    ("what", "severities"), [("rounded_wrong", ["warning"]), ("rounded_half", ["note"]), ("rounded_right", [])]
+)
+def test_all_that_the_owner_asked_for_is_all_of_a_block(
+    builds: Builds, tmp_path: Path, what: str, severities: list[str]
+) -> None:
+    """The block is larger than the tensor: nobody uses what is behind it."""
+    ran = builds.run(tmp_path, what)
+    line = next(number for number, text in enumerate(PROGRAM.splitlines(), 1) if "// reads the tensor" in text)
+    found = [each for each in ran.report["findings"] if each["code"] == "SS109"]
+    assert [(each["severity"], each["location"]["line"]) for each in found] == [(each, line) for each in severities]
+    assert (ran.problems, ran.errors) == ([], "")
 
 
 def test_the_fix_is_the_one_that_pytorch_has(builds: Builds, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 #include "recorder/cuda/announced_blocks.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -70,7 +71,8 @@ template <class Then>
 void block_handed_out(PoolWord& word, std::uint64_t address, std::uint64_t size, std::uint64_t stream,
                       std::uint64_t asked) {
     write(word, OperationKind::ALLOC, MemoryKind::POOL_BLOCK, stream, address, size,
-          [&](const ThreadState& state, const Slot& slot) {
+          [&](const ThreadState& state, Slot& slot) {
+              if (asked != 0 && asked < size) slot.object = std::min<std::uint64_t>(size - asked, UINT32_MAX) << 32;
               if (rotates()) handed_out().add(slot.address, {slot, state.context_slot});
               if (recorder()->poisons) reused_block_begins(word, address, size, asked == 0 ? size : asked);
           });

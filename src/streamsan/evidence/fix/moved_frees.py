@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from streamsan.evidence.fix.edited_trace import Edits
 from streamsan.platforms import platform_of
+from streamsan.trace.launch_shapes import GENERATION_BITS
 from streamsan.trace.store import Slots
 from streamsan.vocabulary import OperationKind
 
@@ -43,7 +44,7 @@ def later_freed(edits: Edits, free: int, behind: int, extent: int) -> bool:
         owners &= (begins < end) & (address < begins + np.maximum(part["size"], 1))
         for number, owner in enumerate((np.flatnonzero(owners) + free + 1).tolist()):
             launches = int(slots["kind"][behind]) in LAUNCHES_AND_WAITS
-            if not (launches or int(slots["object"][owner])):
+            if not (launches or int(slots["object"][owner]) & GENERATION_BITS):
                 return False
             if int(slots["size"][owner]) >= ELSEWHERE:  # no memory is so large: the trace is damaged
                 return False
@@ -64,7 +65,7 @@ def _succeed(edits: Edits, rows: NDArray[np.intp]) -> None:
 def _move_away(edits: Edits, owner: int, new: int) -> None:
     """Give an allocation another address, in all that refers to it until it is freed."""
     slots, starts = edits.trace.slots, edits.trace.starts
-    generation = int(slots["object"][owner])
+    generation = int(slots["object"][owner]) & GENERATION_BITS
     old, size = int(slots["address"][owner]), max(1, int(slots["size"][owner]))
     edits.changed.setdefault(owner, {})["address"] = new
     later = slots[owner + 1 :]
