@@ -103,3 +103,18 @@ def test_a_number_that_a_library_is_asked_for_is_not_known(call, tmp_path):
     worlds = reading_of(f"cublasHandle_t handle;\nint main() {{ {body} }}\n", tmp_path).worlds
     waits = [[op.kind for op in operations(world)].count("CONTEXT_SYNCHRONIZE") for world in worlds]
     assert sorted(waits) == [0, 1]
+
+
+SIZES = """size_t m = 0, n = 0;
+cub::DeviceReduce::Sum(nullptr, m, {first}, e, {count}, s);
+cub::DeviceReduce::Sum(nullptr, n, d, e, 100, s);
+if (m == n) fill<<<1, 1>>>(d, 1);
+"""
+
+
+@pytest.mark.parametrize(("first", "count", "worlds"), [("d", "100", 1), ("d", "99", 2), ("(double*)d", "100", 2)])
+def test_the_same_algorithm_needs_as_much_memory_for_as_many_elements(first, count, worlds, tmp_path):
+    body = SIZES.format(first=first, count=count)
+    found = reading_of(f"int main() {{ {START} {body} }}", tmp_path).worlds
+    assert len(found) == worlds
+    assert any(each.label == "fill" for world in found for each in operations(world))

@@ -23,6 +23,7 @@ from streamsan.cuda_source.values.cells import (
     LibraryObject,
     Operand,
     SymbolPointer,
+    Term,
     Value,
     held_by,
     is_pointer,
@@ -30,7 +31,7 @@ from streamsan.cuda_source.values.cells import (
 from streamsan.cuda_source.values.terms import combine
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Span
-from streamsan.model.values import Handle, Origin
+from streamsan.model.values import Handle, Origin, Symbol
 from streamsan.vocabulary import AccessMode
 
 
@@ -229,8 +230,20 @@ def cub_algorithm(machine: Machine, operands: list[Operand], call: CallSite, *, 
     if not values or not machine.objects.is_null(values[0]):
         _issue_on_arguments(machine, name, held, values, stream, False, call.span)
     elif len(operands) > 1 and operands[1].cell is not None:
-        operands[1].cell.value = machine.fresh(operands[1].cell.name, "opaque")
+        operands[1].cell.value = _needed_bytes(machine, name, operands[2:], values[2:])
     return 0
+
+
+def _needed_bytes(machine: Machine, name: str, operands: list[Operand], values: list[Value]) -> Value:
+    """Return how much temporary memory an algorithm needs: the same for the same types and counts."""
+    parts: list[Any] = [name]
+    for operand, value in zip(operands, values, strict=True):
+        type = machine.expressions.type_of(operand).bare()
+        counts = isinstance(value, int | float | Symbol | Term)
+        if not counts and type.name in ("", "auto", "void"):
+            return machine.fresh(name, "opaque")
+        parts += [repr(type), value if counts else ""]
+    return Term("needed bytes", tuple(parts))
 
 
 def _issue_on_arguments(
