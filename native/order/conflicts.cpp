@@ -57,6 +57,12 @@ bool is_kernels(const Access& access) {
     return kind == OperationKind::LAUNCH || (of_graph && !access.exact());
 }
 
+/// Whether a kernel, through a texture or a surface, meets other work in an array's first element for certain.
+bool meet_in_array(const Access& one, const Access& other) {
+    const bool in_first = one.begin == other.begin && one.touches() && other.touches();
+    return in_first && (is_kernels(one) || is_kernels(other));
+}
+
 /// Both modes are known, and neither access is doubtful.
 bool certain(const Access& one, const Access& other) {
     return known(one.operation) && known(other.operation) && !one.operation.assumed() && !other.operation.assumed();
@@ -131,7 +137,7 @@ bool stands_for(const Access& later, const Access& earlier) {
 }
 
 Conflict conflict_on(const Allocation& allocation, const Access& one, const Access& other) {
-    if (!has_plain_bytes(allocation.kind)) return Conflict::absent;
+    if (!has_plain_bytes(allocation.kind) && !meet_in_array(one, other)) return Conflict::absent;
     const Conflict found = conflict_of(one, other);
     if (found == Conflict::absent) return found;
     // Copies of pageable memory are staged, in ways that are not promised.

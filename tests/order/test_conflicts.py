@@ -266,3 +266,25 @@ def test_a_copy_by_the_host_itself(mode: AccessMode, variant: str, waits: bool) 
     p.copy(0, HOST + 1024, mode, bytes=1024)
     copied = p.copy(0, HOST + 512, mode, bytes=16)
     assert p.found() == ([] if waits else [(108, variant, copied)])
+
+
+def test_kernels_meet_in_the_first_element_of_an_array() -> None:
+    p = program(MemoryKind.ARRAY)
+    kernel(p, S, READ, TOUCHES)
+    later = kernel(p, T, WRITE, TOUCHES)
+    assert p.found() == [(109, "CONFLICT_READ_WRITE", later)]
+
+
+@pytest.mark.parametrize("flags", [(0, TOUCHES), (TOUCHES, 0)])
+def test_elsewhere_nobody_knows_how_an_array_lies(flags: tuple[int, int]) -> None:
+    p = program(MemoryKind.ARRAY)
+    kernel(p, S, WRITE, flags[0])
+    kernel(p, T, WRITE, flags[1])
+    assert p.found() == []
+
+
+def test_copies_of_parts_of_an_array_have_its_own_address() -> None:
+    p = program(MemoryKind.ARRAY)
+    p.copy(S, P, WRITE, bytes=64)
+    p.copy(T, P, WRITE, bytes=64)
+    assert p.found() == []

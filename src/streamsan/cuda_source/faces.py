@@ -293,6 +293,7 @@ class Device(Protocol):
     def opaque_call(self, name: str, reached: list[Value], span: tree.Span) -> None: ...
 
     queries: dict[Symbol, tuple[model_values.Value, int]]
+    images: dict[Symbol, Pointer | Symbol]
     sites: Sites
     builder: TraceBuilder
 

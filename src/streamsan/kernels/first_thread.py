@@ -13,6 +13,7 @@ from typing import Final
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
+from streamsan.kernels.cuda_images import is_image
 from streamsan.kernels.thread_numbers import At, Value
 from streamsan.kernels.thread_values import ThreadValues, TooMuchError, Touched, macro_may_leave
 
@@ -37,10 +38,7 @@ def surely_touched(
     found = Touched()
     if function.body is None:
         return found
-    known: dict[str, Value] = {
-        p.name: At(p.name) if p.type.pointers == 1 and not p.type.array and not p.type.function else None
-        for p in function.parameters
-    }
+    known: dict[str, Value] = {p.name: At(p.name) if _leads_to_memory(p.type) else None for p in function.parameters}
     bounds = {name for name, value in known.items() if value is None}
     walk = _FirstThread(functions, macros, found, known, bounds, 0)
     try:
@@ -48,6 +46,10 @@ def surely_touched(
     except TooMuchError:
         return Touched()
     return found
+
+
+def _leads_to_memory(of: tree.Type) -> bool:
+    return is_image(of) or (of.pointers == 1 and not of.array and not of.function)
 
 
 class _FirstThread(ThreadValues):

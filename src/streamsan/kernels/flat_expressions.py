@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.named_types import NamedTypes
 from streamsan.cuda_syntax.walk import nodes
+from streamsan.kernels.cuda_images import image_access
 from streamsan.kernels.held_objects import Object, Part, Row, element, leaves, merged, somewhere, unfollowed
 from streamsan.kernels.unit_classes import ClassType, UnitClasses
 from streamsan.patterns.late_pattern import late_pattern
@@ -427,7 +428,11 @@ def changed_names(body: object) -> set[str]:
             targets = [node.operand]
         elif isinstance(node, tree.Variable) and node.type.reference:
             targets = [node.initializer]
-        elif isinstance(node, tree.Call):
+        elif isinstance(node, tree.Call) and not _accesses_image(node.callee):
             targets = node.arguments
         found.update(one.name for one in targets if isinstance(one, tree.Name))
     return found
+
+
+def _accesses_image(callee: tree.Expression) -> bool:
+    return isinstance(callee, tree.Name) and image_access(callee.name.rpartition("::")[2]) is not None

@@ -7,6 +7,7 @@ from typing import Final
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes, parts
+from streamsan.kernels.cuda_images import image_access, is_image, is_texture
 from streamsan.kernels.first_thread import surely_touched
 from streamsan.kernels.held_objects import is_path
 from streamsan.kernels.thread_values import Touched
@@ -55,7 +56,8 @@ def use_of(found: int, name: str, touched: Touched) -> Use:
 
 def use_by_type(of: tree.Type) -> Use:
     """Return what a parameter's type alone says of its use."""
-    return Use(AccessMode.READ if of.const and of.pointers == 1 else AccessMode.OPAQUE)
+    reads = is_texture(of) or (of.const and of.pointers == 1)
+    return Use(AccessMode.READ if reads else AccessMode.OPAQUE)
 
 
 def named_modes(function: tree.Function, functions: Functions, macros: dict[str, tree.Macro]) -> dict[str, AccessMode]:
@@ -73,8 +75,12 @@ def _mode(found: int) -> AccessMode:
     return AccessMode(found & 3) if found & 3 else AccessMode.READ
 
 
+def _only_reads(of: tree.Type) -> bool:
+    return is_texture(of) if is_image(of) else of.const and of.pointers <= 1
+
+
 def _is_pointer(of: tree.Type) -> bool:
-    return (of.pointers > 0 or bool(of.array)) and not of.function
+    return (of.pointers > 0 or bool(of.array) or is_image(of)) and not of.function
 
 
 class AccessWalk:
@@ -88,7 +94,7 @@ class AccessWalk:
         tracked = [p for p in function.parameters if p.name and (_is_pointer(p.type) or (level and p.type.reference))]
         self.uses: dict[str, int] = {p.name: 0 for p in tracked}
         self.references = {p.name for p in tracked if not _is_pointer(p.type)}
-        self.constant = {p.name for p in tracked if p.type.const and p.type.pointers <= 1}
+        self.constant = {p.name for p in tracked if _only_reads(p.type)}
         self.cast_away: set[str] = set()
         self.aliases: dict[str, set[str]] = {p.name: {p.name} for p in tracked}
         self.deep = {p.name for p in tracked if p.type.pointers > 1}
@@ -324,6 +330,9 @@ class AccessWalk:
             return ATOMIC
         if ATOMICS.fullmatch(name):
             return (ATOMIC if position == 0 else READS) if pointer else READS
+        image = image_access(name)
+        if image is not None and pointer:
+            return WRITES if image.mode is AccessMode.WRITE else READS
         if _LOADS.fullmatch(name) and pointer:
             return READS
         if _STORES.fullmatch(name) and pointer:

@@ -10,8 +10,10 @@ from msgspec import Struct, field
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
+from streamsan.kernels.cuda_images import ImageAccess, image_access
 from streamsan.kernels.thread_numbers import COMPARISONS, POSITIVE, At, Value, calculated, compared
 from streamsan.patterns.late_pattern import late_pattern
+from streamsan.vocabulary import AccessMode
 
 _INDICES: Final = ("threadIdx", "blockIdx")
 _EXTENTS: Final = ("blockDim", "gridDim")
@@ -287,7 +289,10 @@ class ThreadValues(ABC):
         inner = [f for f in self.functions.get(name, ()) if len(f.parameters) == len(arguments)]
         if inner:
             return self._inner(inner, node, arguments)
-        if not name.startswith(_TAKE_VALUES):
+        image = image_access(name)
+        if image is not None:
+            self._image(image, node, arguments)
+        elif not name.startswith(_TAKE_VALUES):
             self.forget(node)
         if arguments and isinstance(arguments[0], At) and self.sure:
             if name.startswith(("atomic", "__ld")):
@@ -295,6 +300,28 @@ class ThreadValues(ABC):
             if name.startswith(("atomic", "__st")):
                 self.found.writes.add(arguments[0].parameter)
         return None
+
+    def _image(self, access: ImageAccess, node: tree.Call, arguments: list[Value]) -> None:
+        """A function reads or writes the memory behind a texture or surface object."""
+        self.forget(node.arguments[:1])  # `surf2Dread(&value, surface, x, y)`
+        place = next((at for at, value in enumerate(arguments) if isinstance(value, At)), len(arguments))
+        where = node.arguments[place + 1 : place + 1 + access.coordinates]
+        if access.coordinates and len(where) == access.coordinates and self.sure and all(map(self._first, where)):
+            held = arguments[place]
+            assert isinstance(held, At)
+            (self.found.writes if access.mode is AccessMode.WRITE else self.found.reads).add(held.parameter)
+
+    def _first(self, node: tree.Expression) -> bool:
+        """Tell whether a coordinate is one of the first element: 0, or within it (`x + 0.5f`)."""
+        if isinstance(node, tree.Cast):
+            return self._first(node.operand)
+        if isinstance(node, tree.Literal_) and isinstance(node.value, float):
+            return 0 <= node.value < 1
+        if isinstance(node, tree.Binary) and node.operator == "+":
+            return (self._first(node.left) and self.value(node.right) == 0) or (
+                self.value(node.left) == 0 and self._first(node.right)
+            )
+        return self.value(node) == 0
 
     def _inner(self, candidates: list[tree.Function], node: tree.Call, arguments: list[Value]) -> Value:
         function = candidates[0]

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.named_types import MOST_NESTING, NamedTypes, visible
+from streamsan.kernels.cuda_images import is_image
 
 LONGEST_ROW: Final = 16
 """elements of an array whose pointers are followed one by one"""
@@ -28,8 +29,8 @@ class Field(Struct, frozen=True):
 
     @property
     def pointer(self) -> bool:
-        """Whether its value, or each of its elements, is a pointer."""
-        return self.type.pointers > 0 and not self.type.function
+        """Whether its value, or each of its elements, is a pointer, or leads to a texture's or surface's memory."""
+        return is_image(self.type) or (self.type.pointers > 0 and not self.type.function)
 
 
 class ClassType:

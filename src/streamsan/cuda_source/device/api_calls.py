@@ -59,6 +59,12 @@ MEM_ALLOC_NODE = 10
 """cudaGraphNodeTypeMemAlloc"""
 _PLACEHOLDER = Pointer(1, 1, 0)
 _GETS_KERNEL = late_pattern(r"Get(Function|Kernel)$|GetFuncBySymbol$|GetEntryPoint")
+_MAKES_IMAGE = late_pattern(r"Create(Texture|Surface)Object$|(Tex|Surf)ObjectCreate$")
+_IMAGE_MEMORY = (
+    "res.linear.devPtr", "res.pitch2D.devPtr", "res.array.array", "res.array.hArray",
+    "res.mipmap.mipmap", "res.mipmap.hMipmappedArray",
+)  # fmt: skip
+"""Members of a description of a resource that lead to its memory."""
 
 
 class ApiCalls:
@@ -215,13 +221,19 @@ class ApiCalls:
         return f"{name}.alloc.dptr" if in_any_node else ""
 
     def _remember(self, request: Request, values: list[Value], outcome: Outcome) -> None:
-        """Note what later calls ask for by handle: kernels got by name, and the kernels of nodes."""
+        """Note what later calls ask for by handle: memory of textures, kernels got by name, kernels of nodes."""
         if request.kernel_value is not None:
             for parameter, value in zip(request.signature.parameters, values, strict=False):
                 made = outcome.outputs.get(parameter.name) if parameter.is_out else value
                 if isinstance(made, Handle) and made.type == "node":
                     self._node_kernels[made] = request.kernel_value
                     break
+        elif _MAKES_IMAGE.search(request.api.name):
+            described = request.structures.get("pResDesc", {})
+            memory = next((described[name] for name in _IMAGE_MEMORY if described.get(name)), None)
+            for made in outcome.outputs.values():
+                if isinstance(made, Symbol) and isinstance(memory, Pointer | Symbol):
+                    self.machine.device.images[made] = memory
         elif _GETS_KERNEL.search(request.api.name):
             kernel = next((found for value in values if (found := self._kernel_named(value))), None)
             for made in outcome.outputs.values():

@@ -45,6 +45,8 @@ class Device:
         self.sites = Sites(model.builder, lambda file: machine.program.lines(file))
         self.queries: dict[Symbol, tuple[model_values.Value, int]] = {}
         """Results of queries that are not decided yet: the handle that was asked, and where."""
+        self.images: dict[Symbol, Pointer | Symbol] = {}
+        """Texture and surface objects: the memory that they were made of."""
         self._terms: dict[Any, Symbol] = {}
         self._meanings: dict[Symbol, Term] = {}
         self.extents = UnknownExtents(machine, self.meaning)

@@ -29,6 +29,7 @@ from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Expression, Function, Launch, Literal_, Name, Parameter, Span, Type
 from streamsan.kernels.behaviour import KernelBehaviour
+from streamsan.kernels.cuda_images import is_image
 from streamsan.kernels.pointer_uses import use_by_type
 from streamsan.kernels.uses import Start, Use
 from streamsan.model.values import Handle, KernelArgument, Pointer, Symbol
@@ -284,7 +285,8 @@ def _arguments(
     for position, operand in enumerate(operands):
         parameter = parameters[position] if position < len(parameters) else None
         value = operand.held if parameter is None else _passed(machine, operand, parameter, machine.frame).held
-        if isinstance(value, StructObject) and parameter is not None and parameter.type.pointers:
+        leads = parameter is not None and (parameter.type.pointers or is_image(parameter.type))
+        if isinstance(value, StructObject) and parameter is not None and leads:
             type = machine.resolve(parameter.type)
             value = machine.class_operators.convert(value, type, span)
         name, of = ("", None) if parameter is None else (parameter.name, parameter.type)
@@ -324,7 +326,10 @@ def _flatten(
     arguments: KernelArguments,
     span: Span,
 ) -> None:
-    if isinstance(value, DevicePointer):
+    image = machine.device.images.get(value) if isinstance(value, Symbol) else None
+    if image is not None:
+        arguments.append(machine.device.argument(use, image))
+    elif isinstance(value, DevicePointer):
         machine.made_names.used(value)
         arguments += _reaching(machine.device.argument(use, value.pointer), extents)
     elif isinstance(value, SymbolPointer):

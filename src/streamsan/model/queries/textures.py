@@ -1,4 +1,4 @@
-"""Texture and surface objects: numbers for what they were made of. What is read through them nobody follows."""
+"""Texture and surface objects: numbers for what they were made of. The simulated device reads nothing through them."""
 
 from __future__ import annotations
 
