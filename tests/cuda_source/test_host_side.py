@@ -1,7 +1,8 @@
 # ruff: noqa: E501 - programs under test stay as a person would type them
 from __future__ import annotations
 
-from reading import kinds, operations, reading_of, run_main
+import pytest
+from reading import kinds, only_world, operations, reading_of, run_main
 
 from streamsan.vocabulary import AccessMode, EdgeClass, FreeClass, MemoryKind
 
@@ -49,6 +50,33 @@ def test_a_summarised_loop_accesses_its_buffers_once(tmp_path):
     pinned = [op.object for op in ops if op.kind == "ALLOC" and op.detail == MemoryKind.PINNED]
     found = [(op.object, op.flags & 3) for op in ops if op.kind == "HOST_ACCESS"]
     assert sorted(found) == sorted([(pinned[1], AccessMode.WRITE), (pinned[0], AccessMode.READ)])
+
+
+RECORDS = """struct Record {{ float x, y; struct {{ float z; }} in; }};
+struct Records {{ Record* first; Record& operator[](int i) {{ return first[i]; }} }};
+int main() {{
+  Records records; cudaMallocManaged(&records.first, 1200); Record* r = records.first;
+  for (int i = 0; i < 100; ++i) {body}
+  cudaFree(r);
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "mode"),
+    [
+        ("records[i].y = i;", AccessMode.WRITE),
+        ("records[i].in.z += 1;", AccessMode.WRITE),
+        ("r[i].in.z = i;", AccessMode.WRITE),
+        ("(*(r + i)).y = i;", AccessMode.WRITE),
+        ("sum += records[i].y;", AccessMode.READ),
+    ],
+)
+def test_a_summarised_loop_writes_the_elements_whose_members_it_assigns(body, mode, tmp_path):
+    text = RECORDS.format(body=body).replace("Record* r", "float sum = 0; Record* r")
+    ops = operations(only_world(reading_of(text, tmp_path)))
+    found = [(op.size, op.flags & 3) for op in ops if op.kind == "HOST_ACCESS"]
+    assert found == [(0 if "*(" in body else 1200, mode)]
 
 
 def test_threads_are_started_and_joined(tmp_path):

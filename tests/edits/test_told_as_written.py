@@ -32,6 +32,7 @@ TAKEN_FROM_THE_TEXT = {
     "ss109_array_of_streams": "the event that is told is that of the lane itself, not of its neighbour",
     "ss109_crtp_stages": "in the method, the event's name is that of another object",
     "ss109_peer_exchange": "in the method, the event's name is that of another object",
+    "ss109_scratch_by_size": "in the function, the stream's name is that of another call",
     "ss109_singleton_workspace": "in the method, the stream's name is that of another object",
     "ss109_tree_reduction": "what waits for the lanes runs in several of them: one event is not enough",
     "ss109_two_instances": "in the method, the stream's name is that of another object",

@@ -16,6 +16,7 @@ from streamsan.cuda_source.values.cells import (
     Value,
     is_pointer,
 )
+from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax import tree
 from streamsan.model.values import Handle, Symbol
 from streamsan.vocabulary import AccessMode
@@ -69,8 +70,8 @@ class Summaries:
             for base, writes, indexing in self.relevance.accessed(part):
                 origin = self._outside(base, varying, begins)
                 if origin is not None:
-                    size = self._bytes(indexing, counted) if origin is base else None
-                    self._touch(base.span, origin, origin is not base, varying, writes, size, indexing is not None)
+                    turns = self._turns(indexing, counted) if origin is base else None
+                    self._touch(base.span, origin, origin is not base, varying, writes, turns, indexing)
         cells += self._numbers_given(parts, declared)
         for cell in cells:
             cell.value = self.machine.fresh(cell.name, "opaque")
@@ -124,22 +125,20 @@ class Summaries:
             return None
         return self.machine.expressions.value(base)
 
-    def _bytes(self, indexing: tree.Index | None, counted: tuple[str, int] | None) -> int | None:
-        """Return how much of a buffer a loop walks over: known where the index is the induction variable itself."""
+    def _turns(self, indexing: tree.Index | None, counted: tuple[str, int] | None) -> int | None:
+        """Return how many elements a loop walks over: known where the index is the induction variable itself."""
         if indexing is None or counted is None or not isinstance(indexing.index, tree.Name):
             return None
-        name, count = counted
-        size = self.machine.objects.size_of(self.machine.expressions.static_type(indexing))
-        return None if indexing.index.name != name or size is None else count * size
+        return counted[1] if indexing.index.name == counted[0] else None
 
-    def _elements_of(self, base: tree.Expression, size: int | None) -> Value:
-        """Return where the elements are that a class gives out by its `operator[]`; None where that does more."""
+    def _first_of(self, base: tree.Expression, known: bool) -> Cell | None:
+        """Return an element that a class gives out by `operator[]`, the first one if `known`; None: that does more."""
         machine = self.machine
         if self.relevance.function_acts("operator[]"):
             return None
-        index = Operand(machine.fresh("index", "opaque") if size is None else 0)
+        index = Operand(0 if known else machine.fresh("index", "opaque"))
         found = machine.class_operators.call("[]", [machine.expressions.operand(base), index], base.span)
-        return None if found is None or found.cell is None else machine.objects.pointer_to(found.cell)
+        return None if found is None else found.cell
 
     def _outside(
         self, base: tree.Expression, varying: set[str], begins: dict[str, tree.Expression]
@@ -171,21 +170,32 @@ class Summaries:
         every: bool,
         varying: set[str],
         writes: bool,
-        size: int | None,
-        indexed: bool,
+        turns: int | None,
+        indexing: tree.Index | None,
     ) -> None:
-        """Issue the accesses of a loop to one buffer. `every`: what is accessed varies, it may be all of the base."""
+        """Issue the accesses of a loop to one buffer. `every`: what is accessed varies, it may be all of the base.
+
+        `turns`: how many elements from the first one on; None: nobody knows.
+        """
         machine = self.machine
         mode = AccessMode.WRITE if writes else AccessMode.READ
         value = self._base_value(base, varying)
-        if isinstance(value, StructObject) and indexed:
-            value = self._elements_of(base, size)
+        type: CType | None = None
+        if isinstance(value, StructObject) and indexing is not None:
+            first = self._first_of(base, turns is not None)
+            if first is None:
+                return
+            value, type = machine.objects.pointer_to(first), first.type
+        elif turns is not None and indexing is not None:
+            type = machine.expressions.static_type(indexing)
         if isinstance(value, LibraryObject):
             value = next((part for part in value.parts() if isinstance(part, ArrayObject)), None)
         if isinstance(value, ArrayObject):
             value = ElementPointer(value, 0)
         if not is_pointer(value):
             return
+        width = machine.objects.size_of(type) if type is not None else None
+        size = None if turns is None or width is None else turns * width
         machine.memory.access_value(value, size, mode, place)
         if every and isinstance(value, ElementPointer):
             for cell in list(value.array.cells.values())[: machine.limits.iterations]:

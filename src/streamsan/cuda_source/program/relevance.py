@@ -463,7 +463,7 @@ class Relevance:
         return self._once("accessed", node, lambda: self._accessed(node))
 
     def _accessed(self, node: Any) -> list[tuple[tree.Expression, bool, tree.Index | None]]:
-        targets = {id(target) for target in self.assigned(node)}
+        targets = {id(part) for target in self.assigned(node) for part in _with_wholes(target)}
         found: list[tuple[tree.Expression, bool, tree.Index | None]] = []
         for part in walk(node):
             if isinstance(part, tree.Index):
@@ -490,6 +490,14 @@ class Relevance:
         return self._once(
             "declares", node, lambda: {part.name for part in walk(node) if isinstance(part, tree.Variable)}
         )
+
+
+def _with_wholes(target: tree.Expression) -> Iterator[tree.Expression]:
+    """Yield what is assigned, and the objects that it is a part of (`p[i]` of `p[i].x`)."""
+    yield target
+    while isinstance(target, tree.Member) and not target.arrow:
+        target = target.object
+        yield target
 
 
 def _given_addresses(node: Any) -> Iterator[tree.Name]:
