@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from reading import run
+from reading import loud, run
 
 BEFORE = """
 struct Work { float* out; int n; };
@@ -53,3 +53,45 @@ def test_a_lambda_and_a_disabled_node(tmp_path):
   cudaGraphAddNode(&n, g, nullptr, nullptr, 0, &p); cudaGraphInstantiate(&e, g, 0); cudaGraphLaunch(e, s);"""
     _, order = writes(tmp_path, body)
     assert order == [("GRAPH_LAUNCH", 0), ("write", 1)]
+
+
+JOB = """#include <cuda_runtime.h>
+#include <cstdio>
+struct Total {{ long sum; int rows; }};
+struct Job {{ const int* values; int n; Total total; {flag} }};
+void CUDART_CB add_up(void* given) {{
+    Job* job = static_cast<Job*>(given);
+    Total total; total.sum = 0; total.rows = job->n;
+    for (int i = 0; i < job->n; ++i) total.sum += job->values[i];
+    job->total = total;
+    {tell}
+}}
+__global__ void count(int* values, int n) {{ int i = threadIdx.x; if (i < n) values[i] = i; }}
+int main() {{
+    int *values, *host; cudaMalloc(&values, 256); cudaMallocHost(&host, 256);
+    cudaStream_t s; cudaStreamCreate(&s); cudaEvent_t done; cudaEventCreate(&done);
+    Job* job = new Job{{host, 64}};
+    count<<<1, 64, 0, s>>>(values, 64);
+    cudaMemcpyAsync(host, values, 256, cudaMemcpyDeviceToHost, s);
+    {issue}
+    {wait}
+    std::printf("%d rows: %ld\\n", job->n, job->total.sum);
+    cudaStreamSynchronize(s);
+    delete job; cudaEventDestroy(done); cudaStreamDestroy(s); cudaFreeHost(host); cudaFree(values);
+}}
+"""
+ISSUE, RECORD, WAIT = "cudaLaunchHostFunc(s, add_up, job);", "cudaEventRecord(done, s);", "cudaEventSynchronize(done);"
+
+
+def test_results_of_a_host_function_are_read_when_it_has_run(tmp_path):
+    early = JOB.format(flag="", tell="", issue=RECORD + ISSUE, wait=WAIT)
+    (found,) = loud(early, tmp_path)
+    assert (found.code, found.location.line) == ("SS108", early[: early.index("%d rows")].count("\n") + 1)
+    assert not loud(JOB.format(flag="", tell="", issue=ISSUE + RECORD, wait=WAIT), tmp_path)
+
+
+def test_a_host_function_that_tells_by_other_means_is_left_alone(tmp_path):
+    flag = JOB.format(flag="volatile int ready;", tell="job->ready = 1;", issue=ISSUE, wait="while (!job->ready) {}")
+    rows = JOB.format(flag="", tell="", issue=ISSUE, wait="while (job->total.rows == 0) {}")
+    assert not loud(flag, tmp_path)
+    assert not loud(rows, tmp_path)

@@ -10,7 +10,7 @@ from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.pointer_uses import ESCAPES, READS, AccessWalk
 from streamsan.vocabulary import AccessMode
 
-_OUTPUT: Final = frozenset(
+OUTPUT: Final = frozenset(
     ("printf", "fprintf", "puts", "fputs", "fwrite", "putchar", "fputc", "perror", "assert", "print", "println")
 )
 """functions that read their arguments, and keep none"""
@@ -41,6 +41,17 @@ def given_object(body: tree.Function | tree.Lambda) -> tree.Type | None:
 
     None where it may touch more: what lies behind it, or where the pointer goes elsewhere.
     """
+    found = _given(body)
+    return None if found is None else tree.Type(found[0])
+
+
+def given_names(body: tree.Function | tree.Lambda) -> set[str] | None:
+    """Return the variables that point to that object; None where `given_object` knows none."""
+    found = _given(body)
+    return None if found is None else found[1]
+
+
+def _given(body: tree.Function | tree.Lambda) -> tuple[str, set[str]] | None:
     if body.body is None or not body.parameters:
         return None
     given = body.parameters[-1].name
@@ -55,7 +66,7 @@ def given_object(body: tree.Function | tree.Lambda) -> tree.Type | None:
     used = [each for each in everything if _is_one_of(each, casts) or _is_name(each, names | {given})]
     if len(types) != 1 or any(id(each) not in through for each in used):
         return None
-    return tree.Type(next(iter(types)))
+    return next(iter(types)), names
 
 
 def _is_name(node: object, names: set[str]) -> bool:
@@ -97,7 +108,7 @@ class _HostWalk(AccessWalk):
     def _argument(
         self, name: str, position: int, pointer: bool, candidates: list[tree.Function], inner: dict[str, int] | None
     ) -> int:
-        if name in _OUTPUT and name not in self.macros:
+        if name in OUTPUT and name not in self.macros:
             return READS
         if inner is None and not pointer:
             return ESCAPES

@@ -25,6 +25,7 @@ class CallDetails(TypedDict, total=False):
     payload: object
     user_data: AccessMode
     user_data_size: int | None
+    user_data_parts: Sequence[tuple[int, int, AccessMode]]
     early_arguments: KernelArguments | None
 
 
@@ -50,6 +51,8 @@ class Call(Struct):
     """how a host function uses what it is given"""
     user_data_size: int | None = None
     """bytes of that which it may touch; None: all that is there"""
+    user_data_parts: Sequence[tuple[int, int, AccessMode]] = ()
+    """the parts of that which it uses, no others, where they are known: offset, size, how"""
     early_arguments: KernelArguments | None = None
     """of a kernel: what it uses before it may wait for the kernel before it (programmatic dependent launch); None: it
     waits before it uses anything, or nobody knows"""

@@ -156,19 +156,27 @@ def host_function_key(core: ModelCore, call: Call, seen: bool) -> tuple[Outcome,
     if core.machine is not None and call.value(Role.FUNCTION) == 0:
         status = status or INVALID_VALUE
     key = core.fresh_handle() if seen and not status else 0
-    given = call.value(Role.USER_DATA)
-    data = core.reference(call.thread, given, call.user_data_size, call.user_data, call.site)
     core.say(
         call,
         OperationKind.HOST_FUNCTION,
         stream=stream.handle,
         object=key,
-        references=[] if data is None else [data],
+        references=_user_data(core, call),
         status=status,
     )
     if not status:
         core.executor.enqueue(call.thread, stream, host_work(core, call, key), WaitClass.NONE)
     return Outcome(status), key
+
+
+def _user_data(core: ModelCore, call: Call) -> list[Reference]:
+    """Return what a host function uses of what it is given."""
+    given = call.value(Role.USER_DATA)
+    used: list[tuple[Value, int | None, AccessMode]] = [(given, call.user_data_size, call.user_data)]
+    if isinstance(given, Pointer) and given.exact and call.user_data_parts:
+        used = [(replace(given, address=given.address + at), size, mode) for at, size, mode in call.user_data_parts]
+    found = [core.reference(call.thread, value, size, mode, call.site) for value, size, mode in used]
+    return [each for each in found if each is not None]
 
 
 def host_work(core: ModelCore, call: Call, key: int) -> Work:

@@ -147,6 +147,8 @@ class RaceSides:
             return KnownFrom.HOST if recorded else KnownFrom.SOURCE
         if deed is Deed.UNKNOWN:
             return KnownFrom.NOWHERE
+        if acting.kind is OperationKind.HOST_FUNCTION and not recorded:
+            return KnownFrom.SOURCE
         if collective_noun(names.site(acting.site).label):
             return KnownFrom.ARGUMENTS
         if not (acting.kind is OperationKind.LAUNCH or self._is_kernel_node(acting, touch)):

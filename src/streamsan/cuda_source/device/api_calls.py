@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -28,13 +29,15 @@ from streamsan.cuda_source.values.cells import (
 )
 from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_source.values.types import CHAR, CType
-from streamsan.cuda_syntax.tree import Call, Function, Lambda, Launch, Name, Span
+from streamsan.cuda_syntax.tree import Call, Function, Launch, Name, Span
 from streamsan.effects import POINTER_ROLES, Api, Parameter, Role, Signature
-from streamsan.kernels.host_access import given_access, given_object
 from streamsan.model import values as model_values
 from streamsan.model.values import Handle, Outcome, Pointer, Symbol
 from streamsan.patterns.late_pattern import late_pattern
-from streamsan.vocabulary import AccessMode, MemoryKind
+from streamsan.vocabulary import MemoryKind
+
+if TYPE_CHECKING:
+    from streamsan.cuda_source.device.given_data import GivenUse
 
 
 class Request(Struct):
@@ -279,42 +282,23 @@ class ApiCalls:
             early_arguments=request.early_arguments,
             structures=request.structures,
             payload=body,
-            user_data=self._given_access(request),
-            user_data_size=self._given_size(request),
+            **self._given_use(request),
         )
+
+    def _given_use(self, request: Request) -> GivenUse:
+        """Return how a host function uses what it is given."""
+        if request.host_function is None:
+            return {}
+        # Few programs have host functions: what reads them is loaded when the first one comes.
+        from streamsan.cuda_source.device.given_data import GivenData
+
+        return GivenData(self.machine).use(request.host_function[0])
 
     def _host_body(self, function: Value, data: Value, span: Span) -> Callable[[], None] | None:
         """Return what runs the body of a host function; None: it is not in view."""
         if not isinstance(function, FunctionValue | Closure | Native):
             return None
         return lambda: self._call_host_function(function, data, span)
-
-    def _given_access(self, request: Request) -> AccessMode:
-        """Return how a host function uses what it is given, as far as its body is in view."""
-        function = request.host_function[0] if request.host_function is not None else None
-        body: Function | Lambda | None = None
-        if isinstance(function, FunctionValue) and len(function.functions) == 1:
-            body = function.functions[0]
-        elif isinstance(function, Closure):
-            body = function.node
-        if body is None:
-            return AccessMode.OPAQUE
-        # Kept: a call on many paths, or in many turns, walks the body once.
-        program = self.machine.program
-        if id(body) not in program.given_accesses:
-            program.given_accesses[id(body)] = body, given_access(body, program.unit)
-        return program.given_accesses[id(body)][1]
-
-    def _given_size(self, request: Request) -> int | None:
-        """Return how many bytes a host function may touch of what it is given; None where that is not known."""
-        function = request.host_function[0] if request.host_function is not None else None
-        body: Function | Lambda | None = None
-        if isinstance(function, FunctionValue) and len(function.functions) == 1:
-            body = function.functions[0]
-        elif isinstance(function, Closure):
-            body = function.node
-        type = None if body is None else given_object(body)
-        return None if type is None else self.machine.objects.size_of(self.machine.resolve(type))
 
     def _call_host_function(self, function: Value, data: Value, span: Span) -> None:
         self.machine.functions.call_value(function, self._callback_operands(function, data), span)

@@ -34,8 +34,8 @@ class Program:
         self.globals: list[tree.Variable] = []
         self.kernel_texts: dict[tuple[str, str, str | None], Any] = {}
         """What is known of kernels in OpenCL C, by their names and the texts of their programs."""
-        self.given_accesses: dict[int, tuple[tree.Function | tree.Lambda, AccessMode]] = {}
-        """How host functions use what they are given: identity of a function -> it, and that."""
+        self.given_uses: dict[int, tuple[tree.Function | tree.Lambda, AccessMode, dict[str, AccessMode]]] = {}
+        """How host functions use what they are given: identity of a function -> it, on the whole, by members."""
         self.global_names: dict[str, tree.Variable] = {}
         self.macros: dict[str, tree.Macro] = unit.macros
         self.constants = Constants(self.macros, self.enumerators)
