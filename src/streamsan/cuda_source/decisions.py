@@ -18,7 +18,8 @@ class Decisions:
         """known conditions, by their numbers, at which the path goes the other way all the same"""
         self.taken: list[bool] = []
         self.given_up: set[int] = set()
-        """positions in `taken`: a loop that waited for work by asking gave up there, as it may in every run"""
+        """positions in `taken`: a loop that waited for work by asking gave up there, or what was thrown a loop goes on
+        from, as it may in every run"""
         self.leaving: set[int] = set()
         """positions in `taken`: the other way leaves the function or the program at once"""
         self.goals: dict[int, Goal] = {}

@@ -124,7 +124,7 @@ class Expressions(Access):
                 if isinstance(node.operand, tree.Literal_) and node.operand.value is None
                 else self.value(node.operand)
             )
-            raise Thrown(value, node.span)
+            raise Thrown(value, node.span, self.machine.conditional)
         if operator == "...":
             return self.operand(node.operand)
         operand = self.operand(node.operand)

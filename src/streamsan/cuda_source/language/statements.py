@@ -226,12 +226,21 @@ class Statements:
         scope = machine.frame.scope
         try:
             return self.execute(node.body)
-        except Thrown:
+        except Thrown as thrown:
             del machine.frames[depth:]
             machine.frame.scope = scope
             if not node.handlers:
                 raise
-            return self.execute(node.handlers[0])
+            last = len(machine.decisions.taken) - 1
+            completion = self.execute(node.handlers[0])
+            if completion is None and thrown.conditional > machine.conditional and self._is_expected(node, thrown):
+                machine.decisions.given_up.add(last)
+            return completion
+
+    def _is_expected(self, node: tree.Try, thrown: Thrown) -> bool:
+        """Tell whether an exception is one of the program's own that a loop goes on from: no end, but an outcome."""
+        own = isinstance(thrown.value, StructObject) and thrown.value.cls is not None
+        return own and len(node.handlers) == 1 and self.machine.loop_depth > 0
 
     def _unparsed(self, node: tree.UnparsedStatement) -> Completion | None:
         for child in node.children:

@@ -104,10 +104,12 @@ CONTINUE = Completion("continue")
 class Thrown(Exception):  # noqa: N818 - control flow, no error
     """A C++ exception of the program under interpretation."""
 
-    def __init__(self, value: Value, span: Span) -> None:
+    def __init__(self, value: Value, span: Span, conditional: int) -> None:
         super().__init__("thrown")
         self.value = value
         self.span = span
+        self.conditional = conditional
+        """undecided branches around the place"""
 
 
 class Exited(Exception):  # noqa: N818 - control flow, no error
