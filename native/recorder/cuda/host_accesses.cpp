@@ -54,10 +54,12 @@ bool is_host_memory(MemoryKind kind) {
     return kind == MemoryKind::PINNED || kind == MemoryKind::REGISTERED || kind == MemoryKind::MANAGED;
 }
 
-/// A key that every thread is denied as long as it does not ask for it: that is how threads begin.
-int new_key() {
-    constexpr unsigned long deny_access = 1;
-    const long key = host::kernel_call(SYS_pkey_alloc, 0UL, deny_access);
+constexpr unsigned long deny_access = 1, deny_writes = 2;
+
+/// A key under which this thread, and those that it starts, are denied `rights`. All others are denied all: that is how
+/// a process begins.
+int new_key(unsigned long rights) {
+    const long key = host::kernel_call(SYS_pkey_alloc, 0UL, rights);
     return key > 0 ? static_cast<int>(key) : -1;
 }
 
@@ -154,8 +156,8 @@ void begin_host_accesses() {
     const char* reason = host::is_preloaded() ? "" : "the recorder was not preloaded (LD_PRELOAD) into this process";
     if (*reason == '\0') {
         auto* const memory = new HostMemory(*all.writer, *all.sites, inside_api);
-        if (const int key = new_key(); key > 0) {
-            memory->protection.use_key(key);
+        if (const int closed = new_key(deny_access); closed > 0) {
+            memory->protection.use_keys(closed, new_key(deny_writes));
             managed_is_watched.store(true, std::memory_order_relaxed);
         }
         reason = host::begin_host_memory(*memory);

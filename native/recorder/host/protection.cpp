@@ -8,7 +8,7 @@ namespace streamsan::recorder::host {
 
 bool Protection::set(std::uint64_t first, std::uint64_t last, Level level, Means means) const noexcept {
     if (means == Means::protection_key) {
-        const int key = level == Level::open ? 0 : key_;
+        const int key = level == Level::open ? 0 : level == Level::no_writes ? no_writes_key_ : key_;
         return kernel_call(SYS_pkey_mprotect, first, last - first, PROT_READ | PROT_WRITE, key) == 0;
     }
     const int rights = level == Level::open        ? PROT_READ | PROT_WRITE

@@ -87,8 +87,12 @@ public:
     /// All is accessible again.
     void after_fork_in_child() noexcept;
 
-    /// What `Means::protection_key` uses.
-    void use_key(int key) noexcept { key_ = key; }
+    /// What `Means::protection_key` uses: a key that denies threads all, and one that denies writes to the threads that
+    /// may read under it, and all to the others (-1: there is none).
+    void use_keys(int closed, int no_writes) noexcept {
+        key_ = closed;
+        no_writes_key_ = no_writes > 0 ? no_writes : closed;
+    }
 
 private:
     struct Interval {
@@ -142,6 +146,7 @@ private:
     std::array<std::uint64_t, 2 * most_cuts> cuts_{};
     std::size_t cut_count_ = 0;
     int key_ = -1;
+    int no_writes_key_ = -1;
 };
 
 }  // namespace streamsan::recorder::host

@@ -85,6 +85,37 @@ void reads_and_writes() {
     CHECK(noted == 4);
 }
 
+/// Managed memory: what only the device reads, the host may read as well, and its write is seen behind that.
+void keys() {
+    constexpr unsigned long deny_access = 1, deny_writes = 2;
+    const long closed = kernel_call(SYS_pkey_alloc, 0UL, deny_access);
+    const long no_writes = kernel_call(SYS_pkey_alloc, 0UL, deny_writes);
+    CHECK(closed > 0 && no_writes > 0);
+    protection.use_keys(static_cast<int>(closed), static_cast<int>(no_writes));
+    char* const p = pages(2);
+    const auto protect = [p](bool device_writes) {
+        Use use = use_of(p, 2 * page, device_writes);
+        use.means = Means::protection_key;
+        CHECK(protection.protect(use) == Protected::done);
+    };
+    protect(false);
+    CHECK(get(p + 5) == 0 && noted == 0);
+    put(p + 6, 1);
+    CHECK(noted == 1 && last_noted == at(p + 6));
+    put(p + page, 1);
+    CHECK(noted == 1);
+    protect(true);
+    CHECK(get(p + 6) == 1 && noted == 2);
+    put(p + 7, 1);
+    CHECK(noted == 2);
+    // A thread that may not even read under that key: its read ends the use.
+    protection.use_keys(static_cast<int>(closed), -1);
+    protect(false);
+    CHECK(get(p + 6) == 1 && noted == 3);
+    put(p + 7, 1);
+    CHECK(noted == 3);
+}
+
 void neighbours() {
     char* const p = pages(3);
     protection.protect(use_of(p + 100, page, true));
@@ -228,6 +259,7 @@ void gone() {
 
 const std::map<std::string_view, void (*)()> tests = {
     {"reads_and_writes", reads_and_writes},
+    {"keys", keys},
     {"neighbours", neighbours},
     {"rows_with_gaps", rows_with_gaps},
     {"system_calls", system_calls},
