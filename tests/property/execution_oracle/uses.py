@@ -83,7 +83,9 @@ class Use:
 def conflict(later: Use, earlier: Use, allocation: Allocation) -> bool:
     """Whether both surely touch the same byte, and one surely writes it."""
     kind = allocation.kind
-    if earlier.settled or allocation.pageable or kind in WITHOUT_PLAIN_BYTES:
+    if earlier.settled or allocation.pageable:
+        return False
+    if kind in WITHOUT_PLAIN_BYTES and not _meet_in_array(later, earlier):
         return False
     for use in (later, earlier):
         if use.kind in (Kind.HOST_FUNCTION, Kind.PREFETCH, Kind.STREAM_MEMORY_OP):
@@ -101,6 +103,12 @@ def conflict(later: Use, earlier: Use, allocation: Allocation) -> bool:
         return False
     one, other = later.touched(), earlier.touched()
     return max(one.start, other.start) < min(one.stop, other.stop)
+
+
+def _meet_in_array(later: Use, earlier: Use) -> bool:
+    """Whether a kernel, through a texture or a surface, surely meets other work in the first element."""
+    in_first = later.reference.address == earlier.reference.address and later.touched() and earlier.touched()
+    return bool(in_first) and Kind.LAUNCH in (later.kind, earlier.kind)
 
 
 def beside_kernel(host: Use, kernel: Use, allocation: Allocation, recording: bool) -> tuple[bool, bool]:
