@@ -12,13 +12,11 @@ from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.flattening import Bound, FlatKernel, Flattening
 from streamsan.kernels.pointer_uses import kernel_uses, named_modes
 from streamsan.kernels.polled_words import polled_words
-from streamsan.kernels.thread_ranges import Reach, Three, followed, touched_by
+from streamsan.kernels.thread_ranges import ThreadRanges
 from streamsan.kernels.uses import Start, Use
 from streamsan.kernels.variable_uses import device_variables, polled_variables, reached, variable_uses
 from streamsan.kernels.waiting import UnitTexts
 from streamsan.vocabulary import AccessMode, SlotFlag
-
-Launched = tuple[Three, Three, tuple[tuple[str, int], ...], tuple[tuple[str, bool], ...]]
 
 
 class KernelBehaviours:
@@ -59,7 +57,6 @@ class KernelBehaviour:
         self._function = function
         self._unit = unit
         self._bound = bound
-        self._touched: dict[Launched, Mapping[str, Reach]] = {}
 
     @cached_property
     def _flat(self) -> FlatKernel:
@@ -76,22 +73,9 @@ class KernelBehaviour:
         return kernel_uses(flat.function, flat.functions, self._unit.unit.macros)
 
     @cached_property
-    def is_followed(self) -> bool:
-        """Whether its indices may be followed."""
-        return followed(self._flat.function, self._flat.functions)
-
-    def touched_by(
-        self, blocks: Three, threads: Three, numbers: Mapping[str, int], pointers: Mapping[str, bool]
-    ) -> Mapping[str, Reach]:
-        """Return what a launch touches, for sure and nothing else, by pointers, as `uses` names them.
-
-        `numbers` and `pointers` as in `thread_ranges.touched_by`.
-        """
-        key = (blocks, threads, tuple(numbers.items()), tuple(pointers.items()))
-        if key not in self._touched:
-            flat, macros = self._flat, self._unit.unit.macros
-            self._touched[key] = touched_by(flat.function, flat.functions, macros, blocks, threads, numbers, pointers)
-        return self._touched[key]
+    def ranges(self) -> ThreadRanges:
+        """Which elements launches touch behind pointers, as `uses` names them."""
+        return ThreadRanges(self._flat.function, self._flat.functions, self._unit.unit.macros)
 
     @cached_property
     def variable_uses(self) -> Mapping[str, Use]:

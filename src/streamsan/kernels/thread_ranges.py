@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from msgspec import Struct
@@ -14,6 +15,7 @@ from streamsan.kernels.work_item_expressions import Elements, Geometry, Ways
 from streamsan.kernels.work_item_ranges import ranges
 
 Three = tuple[int, int, int]
+Launched = tuple[Three, Three, tuple[tuple[str, int], ...], tuple[tuple[str, bool], ...]]
 _OF_LAUNCHES: Final = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 LARGEST_BODY: Final = 400
 """nodes of a kernel that is followed: larger ones rarely have plain indices"""
@@ -63,29 +65,54 @@ def _is_plain(function: tree.Function) -> bool:
     return True
 
 
-def touched_by(
-    function: tree.Function,
-    functions: Mapping[str, Sequence[tree.Function]],
-    macros: Mapping[str, tree.Macro],
-    blocks: Three,
-    threads: Three,
-    numbers: Mapping[str, int],
-    pointers: Mapping[str, bool],
-) -> dict[str, Reach]:
-    """Return what a launch touches, for sure and nothing else, by pointer parameters.
+class ThreadRanges:
+    """What launches of one kernel touch."""
 
-    `numbers`: of the other parameters; `pointers`: whether one is an address, not null.
-    """
-    joined = _joined_axes(function)
-    items = [b * t if whole else b for b, t, whole in zip(blocks, threads, joined, strict=True)]
-    inside = [1 if whole else t for t, whole in zip(threads, joined, strict=True)]
-    geometry = Geometry((0, 0, 0), (items[0], items[1], items[2]), (inside[0], inside[1], inside[2]))
-    try:
-        found = ranges(function, functions, macros, geometry, numbers, pointers)
-    except NotFollowedError:
-        return {}
-    known = {name: _reach(ways) for name, ways in found.items()}
-    return {name: reach for name, reach in known.items() if reach is not None}
+    def __init__(
+        self,
+        function: tree.Function,
+        functions: Mapping[str, Sequence[tree.Function]],
+        macros: Mapping[str, tree.Macro],
+    ) -> None:
+        self._function = function
+        self._functions = functions
+        self._macros = macros
+        self._known: dict[Launched, Mapping[str, Reach]] = {}
+
+    @cached_property
+    def is_followed(self) -> bool:
+        """Whether the kernel's indices may be followed."""
+        return followed(self._function, self._functions)
+
+    def touched_by(
+        self, blocks: Three, threads: Three, numbers: Mapping[str, int], pointers: Mapping[str, bool]
+    ) -> Mapping[str, Reach]:
+        """Return what a launch touches, for sure and nothing else, by pointer parameters.
+
+        `numbers`: of the other parameters; `pointers`: whether one is an address, not null.
+        """
+        key = (blocks, threads, tuple(numbers.items()), tuple(pointers.items()))
+        if key not in self._known:
+            self._known[key] = self._touched_by(blocks, threads, numbers, pointers)
+        return self._known[key]
+
+    def _touched_by(
+        self, blocks: Three, threads: Three, numbers: Mapping[str, int], pointers: Mapping[str, bool]
+    ) -> Mapping[str, Reach]:
+        joined = self._joined
+        items = [b * t if whole else b for b, t, whole in zip(blocks, threads, joined, strict=True)]
+        inside = [1 if whole else t for t, whole in zip(threads, joined, strict=True)]
+        geometry = Geometry((0, 0, 0), (items[0], items[1], items[2]), (inside[0], inside[1], inside[2]))
+        try:
+            found = ranges(self._function, self._functions, self._macros, geometry, numbers, pointers)
+        except NotFollowedError:
+            return {}
+        known = {name: _reach(ways) for name, ways in found.items()}
+        return {name: reach for name, reach in known.items() if reach is not None}
+
+    @cached_property
+    def _joined(self) -> list[bool]:
+        return _joined_axes(self._function)
 
 
 def _joined_axes(function: tree.Function) -> list[bool]:

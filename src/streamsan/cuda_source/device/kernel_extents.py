@@ -93,7 +93,7 @@ def extents_of(
         else:
             leaves[parameter.name] = _Leaf(operand.held, _element(machine, parameter, launched.context(function)))
     pointers = {name: leaf for name, leaf in leaves.items() if isinstance(leaf.value, _POINTERS)}
-    if not pointers or not behaviour.is_followed:
+    if not pointers or not behaviour.ranges.is_followed:
         return {}
     constants = {name: value for name, value in launched.bindings.items() if isinstance(value, int)}
     addresses = dict.fromkeys(pointers, True)
@@ -110,7 +110,9 @@ def extents_of(
             if isinstance(leaf.value, int | Symbol | Term) and leaf.element is None:
                 number = machine.device.extents.number(leaf.value, at)
                 numbers.update({} if number is None else {name: number})
-        rounds.append(behaviour.touched_by(blocks, threads, numbers, addresses))
+        rounds.append(behaviour.ranges.touched_by(blocks, threads, numbers, addresses))
+        if not rounds[0]:
+            return {}  # what the first round does not say, no other one does
     found: Extents = {}
     for name, leaf in pointers.items():
         reaches = [each.get(name) for each in rounds]
