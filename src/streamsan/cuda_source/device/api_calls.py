@@ -184,10 +184,17 @@ class ApiCalls:
             request.kernel_arguments = kernel_memory.bound_arguments(self.machine, *found, request.span)
             request.early_arguments = kernel_memory.early_arguments(self.machine, *found, request.span)
         elif found is not None:
-            named = launch_dimensions.of_call(self.structures, request.signature, values)
-            launched = launch_dimensions.launched(self.machine, request.kernel, named, *found)
-            request.kernel_arguments = kernel_memory.bound_arguments(self.machine, *found, request.span, launched)
+            self._bind(request, launch_dimensions.of_call(self.structures, request.signature, values), *found)
         request.arguments.append(1)
+
+    def _bind(
+        self, request: Request, named: dict[str, Value], function: Function | None, operands: list[Operand]
+    ) -> None:
+        """Note what the request's kernel does with its arguments; `named` says how it is launched."""
+        launched = launch_dimensions.launched(self.machine, request.kernel, named, function, operands)
+        request.kernel_arguments = kernel_memory.bound_arguments(
+            self.machine, function, operands, request.span, launched
+        )
 
     def _functions_inside(self, request: Request, value: Value) -> str:
         """A structure that describes a node may hold a kernel with its arguments, or a host function."""
@@ -206,9 +213,7 @@ class ApiCalls:
         packed = self.structures.member(held, "kernelParams", "args")
         found = kernel_memory.packed_operands(self.machine, request.kernel, packed, request.span)
         if found is not None:
-            named = launch_dimensions.of_structure(self.structures, held)
-            launched = launch_dimensions.launched(self.machine, request.kernel, named, *found)
-            request.kernel_arguments = kernel_memory.bound_arguments(self.machine, *found, request.span, launched)
+            self._bind(request, launch_dimensions.of_structure(self.structures, held), *found)
         return ""
 
     def _memory_inside(self, api: Api, value: Value) -> str:
