@@ -7,7 +7,7 @@ supposes of its end is no decision: a longer run does the same so far.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -21,10 +21,14 @@ from streamsan.model.values import Symbol
 
 ROUNDS = 48
 """picks"""
+EVERY = range(ROUNDS)
 ORDINARY = 8
 """picks of ordinary numbers; in the others each unknown is either very small or very large"""
 _EXTREMES: dict[str, Callable[[int, int], int]] = {"min": min, "max": max}
 _COMPUTED = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "<", "!", "&&", "||", *_EXTREMES})
+
+Picks = list[int | None]
+"""What a number is in several picks."""
 
 
 class _Condition(Struct, frozen=True):
@@ -41,8 +45,8 @@ class PickedNumbers:
     def __init__(self, machine: Machine, meaning: Callable[[Symbol], Any]) -> None:
         self._machine = machine
         self._meaning = meaning
-        self._known: dict[int, tuple[Any, Any]] | None = None
-        """identity of a term -> the term, and what conditions make of it; while nothing is decided"""
+        self._known: dict[Any, tuple[Any, Picks]] | None = None
+        """identity of a term or an unknown -> itself, and its numbers; while nothing is decided"""
         self._conditions: list[_Condition] = []
         """of machine.decided, those that can be computed"""
         self._seen = 0
@@ -50,51 +54,57 @@ class PickedNumbers:
     # -- numbers ----------------------------------------------------------------------------------
     def number(self, value: Any, at: int) -> int | None:
         """Return what a number is in one pick; None if nobody can compute it."""
+        return self._of(value, (at,))[0]
+
+    def numbers(self, value: Any) -> Picks:
+        """Return what a number is in every pick."""
+        if self._known is None or not isinstance(value, Symbol | Term):
+            return self._of(value, EVERY)
+        found = self._known.get(id(value))
+        if found is None:
+            found = self._known[id(value)] = value, self._of(value, EVERY)
+        return found[1]
+
+    def _of(self, value: Any, picks: Sequence[int]) -> Picks:
         if isinstance(value, int):
-            return int(value)
+            return [int(value)] * len(picks)
         if isinstance(value, Symbol):
             meant = self._meaning(value)
-            return self._chosen(value, at) if meant is value else self.number(meant, at)
+            return self._chosen(value, picks) if meant is value else self._of(meant, picks)
         if not isinstance(value, Term):
-            return None
-        known = self._term(value)
-        return self._computed(known, at) if isinstance(known, Term) else self.number(known, at)
+            return [None] * len(picks)
+        known = self._machine.known(value)
+        return self._computed(known, picks) if isinstance(known, Term) else self._of(known, picks)
 
-    def _computed(self, term: Term, at: int) -> int | None:
+    def _computed(self, term: Term, picks: Sequence[int]) -> Picks:
         """Return what a term is, computed from its operands."""
         if term.operator == "?:":
-            condition = self.number(term.operands[0], at)
-            return None if condition is None else self.number(term.operands[1 if condition else 2], at)
+            condition, then, otherwise = (self._of(each, picks) for each in term.operands)
+            choices = zip(condition, then, otherwise, strict=True)
+            return [None if truth is None else yes if truth else no for truth, yes, no in choices]
         if term.operator not in _COMPUTED:
-            return _any(repr(term), at)  # what lies in memory, say
-        operands = [self.number(each, at) for each in term.operands]
-        if term.operator == "!" and operands[0] is not None:
-            return int(not operands[0])
-        if len(operands) != 2 or operands[0] is None or operands[1] is None:
-            return None
-        if term.operator in _EXTREMES:
-            return _EXTREMES[term.operator](operands[0], operands[1])
-        found = fold(term.operator, operands[0], operands[1])
-        return found if isinstance(found, int) else None
+            name = repr(term)  # what lies in memory, say
+            return [_any(name, at) for at in picks]
+        operands = [self._of(each, picks) for each in term.operands]
+        if term.operator == "!":
+            return [None if each is None else int(not each) for each in operands[0]]
+        if len(operands) != 2:
+            return [None] * len(picks)
+        pairs = zip(*operands, strict=True)
+        if extreme := _EXTREMES.get(term.operator):
+            return [None if one is None or other is None else extreme(one, other) for one, other in pairs]
+        return [_folded(term.operator, one, other) for one, other in pairs]
 
-    def _chosen(self, symbol: Symbol, at: int) -> int | None:
+    def _chosen(self, symbol: Symbol, picks: Sequence[int]) -> Picks:
         known = self._machine.known(symbol)
         if known is not symbol:
-            return self.number(known, at)
-        return self._machine.bounds.nearest(symbol, _any(str(symbol.number), at))
-
-    def _term(self, term: Term) -> Any:
-        """Return what conditions make of a term. For all picks of a use it is the same."""
-        if self._known is None:
-            return self._machine.known(term)
-        found = self._known.get(id(term))
-        if found is None:
-            found = self._known[id(term)] = term, self._machine.known(term)
-        return found[1]
+            return self._of(known, picks)
+        bounds, name = self._machine.bounds, str(symbol.number)
+        return [bounds.nearest(symbol, _any(name, at)) for at in picks]
 
     @contextmanager
     def nothing_is_decided(self) -> Iterator[None]:
-        """What is known of a term is asked once in here."""
+        """The numbers of a value are computed once in here."""
         self._known = {}
         try:
             yield
@@ -116,7 +126,7 @@ class PickedNumbers:
             for each in self._conditions
             if not each.unknowns.isdisjoint(unknowns) and each.unknowns.isdisjoint(supposed)
         ]
-        return [all(self._holds(each, at) for each in about) for at in range(ROUNDS)]
+        return [all(each) for each in zip([True] * ROUNDS, *map(self._holds, about), strict=True)]
 
     def _take_in(self) -> None:
         decided = self._machine.decided
@@ -126,19 +136,24 @@ class PickedNumbers:
                 self._conditions.append(_Condition(question, answer, unknowns))
         self._seen = len(decided)
 
-    def _holds(self, condition: _Condition, at: int) -> bool:
-        """Tell whether a condition has its answer in a pick, or cannot be computed."""
+    def _holds(self, condition: _Condition) -> list[bool]:
+        """Tell for each pick whether a condition has its answer, or cannot be computed."""
         question = condition.question
         if question.operator in ("<", "=="):
             # What the answer itself made known of an operand is no answer.
             left, right = (
-                self._computed(each, at) if isinstance(each, Term) else self.number(each, at)
+                self._computed(each, EVERY) if isinstance(each, Term) else self._of(each, EVERY)
                 for each in question.operands
             )
-            found = None if left is None or right is None else fold(question.operator, left, right)
+            found = [_folded(question.operator, one, other) for one, other in zip(left, right, strict=True)]
         else:
-            found = self._computed(question, at)
-        return found is None or bool(found) == condition.answer
+            found = self._computed(question, EVERY)
+        return [each is None or bool(each) == condition.answer for each in found]
+
+
+def _folded(operator: str, one: int | None, other: int | None) -> int | None:
+    found = None if one is None or other is None else fold(operator, one, other)
+    return found if isinstance(found, int) else None
 
 
 @lru_cache(maxsize=1 << 14)

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from streamsan.cuda_source.device.picked_numbers import ROUNDS, PickedNumbers
+from streamsan.cuda_source.device.picked_numbers import PickedNumbers
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import Term
 from streamsan.model.executor import Region
@@ -118,10 +118,10 @@ class UnknownExtents:
         return None
 
     def _region(self, allocation: Allocation, pointer: Pointer, offset: Any, size: Any, touches: bool) -> Region | None:
-        bytes_ = tuple(self._bytes(offset, size, at) for at in range(ROUNDS))
+        bytes_ = self._bytes(offset, size)
         if sum(each is not None for each in bytes_) < FEWEST or (bytes_[0] is not None and bytes_[0][1] >= WHOLE):
             return None
-        sizes = [None if allocation.asked is None else self.number(allocation.asked, at) for at in range(ROUNDS)]
+        sizes = self._picked.numbers(allocation.asked)
         ends = [(each, end) for each, end in zip(bytes_, sizes, strict=True) if each is not None]
         if all(each == (0, end) for each, end in ends):
             return Region(allocation.address, WHOLE, touches=True)  # all that the program asked for
@@ -197,16 +197,21 @@ class UnknownExtents:
             return None
         return Region(pointer.address if pointer.exact else pointer.base + begin, 0, touches=False)
 
-    def _bytes(self, offset: Any, size: Any, at: int) -> Bytes:
-        begin = self.number(offset, at)
-        if begin is None:
-            return None
-        span = self._spans.get(size) if isinstance(size, Symbol) else None
-        if span is not None:
-            touched = span[at]
-            return None if touched is None or begin + touched[0] < 0 else (begin + touched[0], begin + touched[1])
-        length = 1 if size is None else self.number(size, at)
-        return None if length is None or length <= 0 or begin < 0 else (begin, begin + length)
+    def _bytes(self, offset: Any, size: Any) -> tuple[Bytes, ...]:
+        """Return the bytes of a use in each round."""
+        begins = self._picked.numbers(offset)
+        span: Sequence[Bytes] | None = self._spans.get(size) if isinstance(size, Symbol) else None
+        if span is None:
+            lengths = self._picked.numbers(1 if size is None else size)
+            span = [None if length is None or length <= 0 else (0, length) for length in lengths]
+        return tuple(_behind(begin, touched) for begin, touched in zip(begins, span, strict=True))
+
+
+def _behind(begin: int | None, touched: Bytes) -> Bytes:
+    """Return bytes that are counted from a pointer on, where none of them lies before the allocation's address."""
+    if begin is None or touched is None or begin + touched[0] < 0:
+        return None
+    return begin + touched[0], begin + touched[1]
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
