@@ -4,6 +4,8 @@ from __future__ import annotations
 import pytest
 from reading import kinds, only_world, operations, reading_of, run_main
 
+import streamsan
+from streamsan.findings.finding import Confidence
 from streamsan.vocabulary import AccessMode, EdgeClass, FreeClass, MemoryKind
 
 D = "float* d; cudaMalloc(&d, 400); cudaStream_t s; cudaStreamCreate(&s);"
@@ -163,14 +165,52 @@ def test_device_variables_are_symbols(tmp_path):
     assert made == {"h": MemoryKind.HOST_STACK, "table": MemoryKind.DEVICE_SYMBOL}
 
 
-def test_a_long_loop_over_a_buffer_says_how_much_it_touches(tmp_path):
-    body = """float *h, *d; cudaMallocHost(&h, 4096); cudaMalloc(&d, 4096); cudaStream_t s; cudaStreamCreate(&s);
+WALKS = [
+    ("for (int i = 0; i < 1000; i++) sum += h[i];", (0, 4000)),
+    ("for (int i = 0; i < 1000; i++) sum += h[i + 3];", (12, 4000)),
+    ("for (int i = 3; i <= 5; ++i) sum += h[i];", (12, 12)),
+    ("for (int i = 9; i > 5; --i) sum += h[i];", (24, 16)),
+    ("int first = 6 * 4; for (int i = 0; i < 6; ++i) h[first + i] = i;", (96, 24)),
+    ("for (int y = 0; y < 4; ++y) for (int x = 0; x < 8; ++x) sum += h[16 + y * 8 + x];", (64, 128)),
+    ("for (int y = 0; y < 4; ++y) for (int x = 0; x < 8; ++x) { int at = y * 8 + x; h[at] = x; }", (0, 128)),
+    ("for (size_t i = 0; i < 8; ++i) h[2 + (int)i] = 1;", (8, 32)),
+    # With gaps between them: from the first one on, nobody says how far.
+    ("for (int i = 1; i < 8; i += 2) sum += h[i];", (4, 0)),
+    ("for (int y = 1; y < 4; ++y) for (int x = 0; x < 8; ++x) sum += h[y * 16 + x];", (64, 0)),
+    ("int n = unseen(); for (int i = 5; i < n; ++i) sum += h[i];", (20, 0)),
+]
+
+
+@pytest.mark.parametrize(("loop", "touched"), WALKS)
+def test_a_loop_over_a_buffer_says_which_elements_it_touches(tmp_path, loop, touched):
+    body = f"""float *h, *d; cudaMallocHost(&h, 4096); cudaMalloc(&d, 4096); cudaStream_t s; cudaStreamCreate(&s);
 cudaMemcpyAsync(h, d, 4096, cudaMemcpyDeviceToHost, s); float sum = 0;
-for (int i = 0; i < 1000; i++) sum += h[i];
-for (int i = 0; i < 1000; i++) sum += h[i + 3];
+{loop}
 """
-    sizes = [op.size for op in run_main(body, tmp_path) if op.kind == "HOST_ACCESS"]
-    assert sizes == [4000, 0]
+    ops = run_main(body, tmp_path, "int unseen();")
+    memory = next(op.address for op in ops if op.kind == "ALLOC")
+    assert [(op.address - memory, op.size) for op in ops if op.kind == "HOST_ACCESS"] == [touched]
+
+
+def test_a_loop_whose_index_says_nothing_may_be_anywhere(tmp_path):
+    source = """#include <cuda_runtime.h>
+int at(int i);
+int main() {
+  int *h, *d; cudaStream_t s; cudaStreamCreate(&s);
+  cudaMallocHost(&h, 4096); cudaMalloc(&d, 4096);
+  int order[6]; for (int i = 0; i < 6; ++i) order[i] = at(i);
+  cudaMemcpyAsync(h, d, 64, cudaMemcpyDeviceToHost, s);
+  for (int i = 0; i < 6; ++i) h[order[i]] = i;
+  cudaStreamSynchronize(s);
+  cudaFree(d); cudaFreeHost(h); cudaStreamDestroy(s);
+}
+"""
+    file = tmp_path / "a.cu"
+    file.write_text(source)
+    findings = streamsan.check([file]).findings
+    assert [(finding.code, finding.confidence) for finding in findings if finding.code == "SS108"] == [
+        ("SS108", Confidence.POSSIBLE)
+    ]
 
 
 FAILS = """  float* d; cudaMalloc(&d, 64); cudaFree(d); cudaStream_t s; cudaStreamCreate(&s);

@@ -253,37 +253,42 @@ class HostMemory:
         size = self.machine.objects.size_of(cell.type)
         self.access_block(block.pointer, offset, size, mode, span)
 
-    def access_block(self, base: Pointer, offset: Any, size: Value, mode: AccessMode, span: Span) -> None:
-        """Host code touches a range of a block; the same access again, with nothing in between, is left out."""
+    def access_block(
+        self, base: Pointer, offset: Any, size: Value, mode: AccessMode, span: Span, *, certain: bool = True
+    ) -> None:
+        """Host code touches a range of a block; the same access again, with nothing in between, is left out.
+
+        `certain` false: it may be any other part of the block.
+        """
         device = self.machine.device
         pointer = self._at(base, offset)
         if device.operations != self._recent_operation:
             self._recent.clear()
         bytes_ = device.plain(size)
-        key = (pointer.generation, pointer.address if pointer.exact else pointer.offset, bytes_, mode)
+        key = (pointer.generation, pointer.address if pointer.exact else pointer.offset, bytes_, mode, certain)
         if key in self._recent:
             return
         polls = self.polling and mode is AccessMode.READ
-        device.model.host_access(device.thread, pointer, bytes_, mode, device.site(span), polls=polls)
+        device.model.host_access(device.thread, pointer, bytes_, mode, device.site(span), certain, polls=polls)
         self._recent.add(key)
         self._recent_operation = device.operations
 
-    def access_value(self, value: Value, size: Value, mode: AccessMode, span: Span) -> None:
+    def access_value(self, value: Value, size: Value, mode: AccessMode, span: Span, *, certain: bool = True) -> None:
         """Host code (memcpy, memset, a summarised loop) touches the memory behind a pointer, if CUDA has seen it."""
         if isinstance(value, DevicePointer):
             if self.machine.device.kind_of(value.pointer) in HOST_READABLE:
-                self.access_block(value.pointer, 0, size, mode, span)
+                self.access_block(value.pointer, 0, size, mode, span, certain=certain)
         elif not self.any:
             return
         elif isinstance(value, SymbolPointer):
             block = self.machine.device.symbol_block(value.symbol)
             if block is not None:
-                self.access_block(block, 0 if value.offset == 0 else None, size, mode, span)
+                self.access_block(block, 0 if value.offset == 0 else None, size, mode, span, certain=certain)
         elif isinstance(value, ElementPointer | CellPointer):
             cell = self._probe(value)
             found = self._locate(cell) if cell is not None else None
             if found is not None and found[0].kind in HOST_READABLE:
-                self.access_block(found[0].pointer, found[1], size, mode, span)
+                self.access_block(found[0].pointer, found[1], size, mode, span, certain=certain)
 
     def _probe(self, value: ElementPointer | CellPointer) -> Cell | None:
         if isinstance(value, CellPointer):

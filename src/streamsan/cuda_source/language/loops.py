@@ -12,6 +12,7 @@ from streamsan.cuda_source.language.local_variables import Declarations
 from streamsan.cuda_source.language.polling import polling
 from streamsan.cuda_source.language.query_loops import QueryLoop, counted_part
 from streamsan.cuda_source.language.summaries import Summaries
+from streamsan.cuda_source.language.walked_elements import step_of, turns_of
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.program.prospects import Goal
 from streamsan.cuda_source.program.relevance import Relevance
@@ -79,24 +80,12 @@ class Loops:
     def _summarise_for(self, node: tree.For, parts: list[Any]) -> bool:
         """Do the same for a `for` loop; one without a step waits for something."""
         with polling(self.machine, node.step is None):
-            return self._summaries.summarise(parts, node.span, counted=self._counted(node))
-
-    def _counted(self, node: tree.For) -> tuple[str, int] | None:
-        """Return the induction variable's name and how often the loop runs, if it counts up from 0 by 1."""
-        induction = self._induction(node)
-        if (
-            induction is None
-            or not isinstance(node.condition, tree.Binary)
-            or not isinstance(node.condition.left, tree.Name)
-        ):
-            return None
-        cell, amount, last = induction
-        return (node.condition.left.name, last + 1) if amount == 1 and self.machine.known(cell.value) == 0 else None
+            return self._summaries.summarise(parts, node.span, running=node)
 
     def _induction(self, node: tree.For) -> tuple[Cell, int, int] | None:
         """Return the induction variable, its step and its last value, if they are known."""
         machine = self.machine
-        step = _step_of(node.step)
+        step = step_of(node.step)
         condition = counted_part(node.condition)
         if step is None or not isinstance(condition, tree.Binary) or not isinstance(condition.left, tree.Name):
             return None
@@ -112,10 +101,8 @@ class Loops:
         if not (isinstance(amount, int) and isinstance(bound, int) and isinstance(start, int)) or amount <= 0:
             return None
         amount *= sign
-        if condition.operator in ("<=", ">="):
-            bound += 1 if amount > 0 else -1
-        count = -(-(bound - start) // amount)
-        return (cell, amount, start + amount * (count - 1)) if count > 0 else None
+        count = turns_of(condition, start, bound, amount)
+        return None if count is None else (cell, amount, start + amount * (count - 1))
 
     def _assume_bound(self, node: tree.For) -> Callable[[int], None] | None:
         """A loop of unknown length runs a few times: its bound is taken to be that, in conditions from here on.
@@ -123,7 +110,7 @@ class Loops:
         Returns what takes it to be so many turns instead; None where the bound is known, or no number.
         """
         machine = self.machine
-        step = _step_of(node.step)
+        step = step_of(node.step)
         condition = node.condition
         if step is None or not isinstance(condition, tree.Binary) or not isinstance(condition.left, tree.Name):
             return None
@@ -436,15 +423,3 @@ class Loops:
 
 def _is_empty(body: tree.Statement) -> bool:
     return isinstance(body, tree.Block) and not body.body
-
-
-def _step_of(step: tree.Expression | None) -> tuple[str, tree.Expression | None, int] | None:
-    """Return a loop step's variable, amount (None: 1) and direction."""
-    if isinstance(step, tree.Unary) and isinstance(step.operand, tree.Name):
-        if step.operator in ("++", "post++"):
-            return step.operand.name, None, 1
-        if step.operator in ("--", "post--"):
-            return step.operand.name, None, -1
-    if isinstance(step, tree.Assign) and isinstance(step.target, tree.Name) and step.operator in ("+=", "-="):
-        return step.target.name, step.value, 1 if step.operator == "+=" else -1
-    return None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from streamsan.cuda_source.language.walked_elements import Walked, WalkedElements
+from streamsan.cuda_source.library.host_data import memory_of
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.program.relevance import Relevance
 from streamsan.cuda_source.values.cells import (
-    ArrayObject,
     Cell,
     ElementPointer,
     LibraryObject,
@@ -16,7 +17,6 @@ from streamsan.cuda_source.values.cells import (
     Value,
     is_pointer,
 )
-from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax import tree
 from streamsan.model.values import Handle, Symbol
 from streamsan.vocabulary import AccessMode
@@ -41,11 +41,11 @@ class Summaries:
         return self.summarise(branches, node.span, conditional=True)
 
     def summarise(
-        self, parts: list[Any], span: tree.Span, *, conditional: bool = False, counted: tuple[str, int] | None = None
+        self, parts: list[Any], span: tree.Span, *, conditional: bool = False, running: tree.For | None = None
     ) -> bool:
         """Do at once what running the parts could do to numbers and buffers; False if more could change.
 
-        `counted`: the induction variable, and how often the loop runs, where it counts up from 0 by 1.
+        `running`: the loop that the parts are of, where it has begun.
         """
         targets = [target for part in parts for target in self.relevance.assigned(part)]
         declared = {name for part in parts for name in self.relevance.declares(part)}
@@ -66,12 +66,14 @@ class Summaries:
         begins = {name: value for part in parts for name, value in self.relevance.initial_values(part).items()}
         for name in assigned:
             begins.pop(name, None)
+        elements = WalkedElements(self.machine, parts, running, varying, begins)
         for part in parts:
             for base, writes, indexing in self.relevance.accessed(part):
                 origin = self._outside(base, varying, begins)
-                if origin is not None:
-                    turns = self._turns(indexing, counted) if origin is base else None
-                    self._touch(base.span, origin, origin is not base, varying, writes, turns, indexing)
+                if origin is base and indexing is not None:
+                    self._touch_elements(indexing, varying, writes, elements.of(indexing.index))
+                elif origin is not None:
+                    self._touch(base.span, origin, origin is not base, varying, writes)
         cells += self._numbers_given(parts, declared)
         for cell in cells:
             cell.value = self.machine.fresh(cell.name, "opaque")
@@ -125,19 +127,12 @@ class Summaries:
             return None
         return self.machine.expressions.value(base)
 
-    def _turns(self, indexing: tree.Index | None, counted: tuple[str, int] | None) -> int | None:
-        """Return how many elements a loop walks over: known where the index is the induction variable itself."""
-        if indexing is None or counted is None or not isinstance(indexing.index, tree.Name):
-            return None
-        return counted[1] if indexing.index.name == counted[0] else None
-
-    def _first_of(self, base: tree.Expression, known: bool) -> Cell | None:
-        """Return an element that a class gives out by `operator[]`, the first one if `known`; None: that does more."""
+    def _element_of(self, base: tree.Expression, index: Any) -> Cell | None:
+        """Return an element that a class gives out by `operator[]`; None: that does more."""
         machine = self.machine
         if self.relevance.function_acts("operator[]"):
             return None
-        index = Operand(0 if known else machine.fresh("index", "opaque"))
-        found = machine.class_operators.call("[]", [machine.expressions.operand(base), index], base.span)
+        found = machine.class_operators.call("[]", [machine.expressions.operand(base), Operand(index)], base.span)
         return None if found is None else found.cell
 
     def _outside(
@@ -163,40 +158,36 @@ class Summaries:
             base = inner
         return base
 
-    def _touch(
-        self,
-        place: tree.Span,
-        base: tree.Expression,
-        every: bool,
-        varying: set[str],
-        writes: bool,
-        turns: int | None,
-        indexing: tree.Index | None,
-    ) -> None:
-        """Issue the accesses of a loop to one buffer. `every`: what is accessed varies, it may be all of the base.
+    def _touch_elements(self, indexing: tree.Index, varying: set[str], writes: bool, walked: Walked | None) -> None:
+        """Issue the access of a loop to elements of a buffer. `walked`: None where these may be any."""
+        machine = self.machine
+        base, type = indexing.base, machine.expressions.static_type(indexing)
+        value = self._base_value(base, varying)
+        if isinstance(value, StructObject):
+            index = machine.fresh("index", "opaque") if walked is None else walked.first
+            element = self._element_of(base, index)
+            if element is None:
+                return
+            value, type = machine.objects.pointer_to(element), element.type
+        else:
+            value = memory_of(value)
+            if is_pointer(value) and walked is not None:
+                value = machine.expressions.operators.arithmetic("+", value, walked.first)
+        width = machine.objects.size_of(type)
+        count = None if walked is None else walked.count
+        size = None if count is None or width is None else count * width
+        mode = AccessMode.WRITE if writes else AccessMode.READ
+        if is_pointer(value):
+            machine.memory.access_value(value, size, mode, indexing.base.span, certain=walked is not None)
 
-        `turns`: how many elements from the first one on; None: nobody knows.
-        """
+    def _touch(self, place: tree.Span, base: tree.Expression, every: bool, varying: set[str], writes: bool) -> None:
+        """Issue the access of a loop to one buffer. `every`: what is accessed varies, it may be all of the base."""
         machine = self.machine
         mode = AccessMode.WRITE if writes else AccessMode.READ
-        value = self._base_value(base, varying)
-        type: CType | None = None
-        if isinstance(value, StructObject) and indexing is not None:
-            first = self._first_of(base, turns is not None)
-            if first is None:
-                return
-            value, type = machine.objects.pointer_to(first), first.type
-        elif turns is not None and indexing is not None:
-            type = machine.expressions.static_type(indexing)
-        if isinstance(value, LibraryObject):
-            value = next((part for part in value.parts() if isinstance(part, ArrayObject)), None)
-        if isinstance(value, ArrayObject):
-            value = ElementPointer(value, 0)
+        value = memory_of(self._base_value(base, varying))
         if not is_pointer(value):
             return
-        width = machine.objects.size_of(type) if type is not None else None
-        size = None if turns is None or width is None else turns * width
-        machine.memory.access_value(value, size, mode, place)
+        machine.memory.access_value(value, None, mode, place)
         if every and isinstance(value, ElementPointer):
             for cell in list(value.array.cells.values())[: machine.limits.iterations]:
                 if is_pointer(cell.value):
