@@ -36,3 +36,41 @@ def test_two_parts_on_two_streams(tmp_path, first, last, codes):
     source = tmp_path / "parts.cu"
     source.write_text(PROGRAM.format(first=first, last=last))
     assert {each.code for each in check([str(source)]).findings if each.severity.name != "NOTE"} == codes
+
+
+GRID_STRIDE = """#include <cuda_runtime.h>
+__global__ void fill(float* values, int first, int last) {{
+    for (int i = first + blockIdx.x * blockDim.x + threadIdx.x; i < last; i += {step}) values[{index}] = 1;
+}}
+int main() {{
+    cudaStream_t one, other;
+    float* values;
+    cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    cudaMalloc(&values, 2048 * sizeof(float));
+    fill<<<2, 32, 0, one>>>(values, 0, 500);
+    fill<<<2, 32, 0, other>>>(values, {first}, {last});
+    cudaDeviceSynchronize();
+    cudaFree(values);
+    cudaStreamDestroy(one);
+    cudaStreamDestroy(other);
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "step", "index", "found"),
+    [
+        (500, 1000, "gridDim.x * blockDim.x", "i", False),
+        (499, 999, "blockDim.x * gridDim.x", "i", True),
+        (500, 540, "gridDim.x * blockDim.x", "i", False),
+        (490, 530, "gridDim.x * blockDim.x", "i", True),
+        # Every second group of work-items is left out, or the index goes beside: nobody says which elements those are.
+        (499, 999, "2 * gridDim.x * blockDim.x", "i", False),
+        (499, 999, "gridDim.x * blockDim.x", "2 * i + threadIdx.x", False),
+    ],
+)
+def test_work_items_that_go_on_by_as_many_as_there_are_take_all(tmp_path, first, last, step, index, found):
+    source = tmp_path / "stride.cu"
+    source.write_text(GRID_STRIDE.format(first=first, last=last, step=step, index=index))
+    assert [each.code for each in check([str(source)]).findings if each.severity.name != "NOTE"] == ["SS109"] * found

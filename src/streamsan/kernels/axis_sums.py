@@ -98,12 +98,14 @@ class Axes:
 
     def new(self, low: int, high: int, dense: bool, made_of: Sum | None) -> Sum:
         """Return a new axis, as a number; `made_of`: the number that it comes from."""
-        roots: frozenset[int] = frozenset()
-        if made_of is not None:
-            roots = roots.union(*(self.by_name[name].roots for name, _ in made_of.terms))
+        roots = frozenset[int]() if made_of is None else self.roots_of(made_of)
         name = self.unused()
         self.by_name[name] = Axis(low, high, dense, roots)
         return Sum(0, ((name, 1),))
+
+    def roots_of(self, number: Sum) -> frozenset[int]:
+        """Return the axes that a number was made of in the end."""
+        return frozenset[int]().union(*(self.by_name[name].roots for name, _ in number.terms))
 
     def is_dense(self, number: Sum, width: int = 1) -> bool:
         """Tell whether every number between its bounds occurs; or, with a `width`, lies less behind one that does."""

@@ -170,7 +170,7 @@ class _Walk(ExpressionWalk):
         if axis.high < axis.low:
             return
         number = self.axes.unused()
-        self.axes.put(number, replace(axis, roots=frozenset({number})))
+        self.axes.put(number, replace(axis, roots=axis.roots | {number}))
         self.known[name] = Sum(0, ((number, 1),))
         sure, axes = self.sure, self.axes.copy()
         if _may_leave(node.body):
@@ -196,6 +196,9 @@ class _Walk(ExpressionWalk):
         fixed = low == most and least == high
         if condition.operator == "!=" and not (fixed and by == 1):
             return None
+        if by == most - low + 1 and least == high and self.axes.is_dense(start):
+            # Each work-item begins at a number of its own, and goes on by as many as there are: together they take all.
+            return name, Axis(low, last, True, self.axes.roots_of(start))
         if by > 1 and fixed:
             return name, Axis(low, low + (last - low) // by * by if last >= low else last, False, frozenset())
         return name, Axis(low, last, fixed and by == 1, frozenset())
