@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import NOT_MODELLED, Cell, LibraryObject, Operand, StructObject, Value
 from streamsan.cuda_source.values.classes import ClassInfo, last_name
 from streamsan.cuda_source.values.types import SCALAR_SIZES, CType
 from streamsan.cuda_syntax.tree import Function, Span, Type
 from streamsan.model.values import Symbol
+
+_PREFIX = "operator "
+_NO_CONVERSIONS = ("operator new", "operator delete")
+
+
+class _Conversion(Struct, frozen=True):
+    """The conversion operators of one class to one type; overloads differ in what they are called on."""
+
+    cls: ClassInfo
+    target: str
+    """the type as it is written"""
+    methods: Sequence[Function]
 
 
 class ClassOperators:
@@ -74,47 +90,37 @@ class ClassOperators:
         """Tell whether an object has a conversion operator to a class."""
         if not isinstance(value, StructObject) or value.cls is None:
             return False
-        return any(
-            name.startswith("operator ") and last_name(name[9:].strip()) == last_name(cls.name)
-            for base in value.cls.lineage()
-            for name in base.methods
-        )
+        wanted = last_name(cls.name)
+        return any(last_name(each.target) == wanted for each in _conversions(value.cls))
 
     def converts_to_others(self, cls: ClassInfo) -> bool:
         """Tell whether objects of a class have a conversion operator to anything."""
-        return any(
-            name.startswith("operator ") and name not in ("operator new", "operator delete")
-            for base in cls.lineage()
-            for name in base.methods
-        )
+        return any(True for _ in _conversions(cls))
 
     def convert(self, value: Value, type: CType, span: Span) -> Value:
         """Convert a class object by its conversion operator; the best fit by the kind of target."""
         if not isinstance(value, StructObject) or value.cls is None:
             return value
         best: tuple[int, Function, ClassInfo] | None = None
-        for cls in value.cls.lineage():
-            for name, methods in cls.methods.items():
-                if not name.startswith("operator ") or name in ("operator new", "operator delete"):
+        for conversion in _conversions(value.cls):
+            for method in conversion.methods:
+                if method.parameters or method.body is None:
                     continue
-                for method in methods:
-                    if method.parameters or method.body is None:
-                        continue
-                    score = self._conversion_score(method, name, cls, type)
-                    if score and (best is None or score > best[0]):
-                        best = (score, method, cls)
+                score = self._conversion_score(method, conversion, type)
+                if score and (best is None or score > best[0]):
+                    best = (score, method, conversion.cls)
         if best is None:
             return value
         cell = value.cell or Cell(value, CType(value.cls.name, value.cls.arguments))
         result = self.machine.functions.invoke(best[1], [], span, this=cell, cls=best[2])
         return self.machine.expressions.load(result, span)
 
-    def _conversion_score(self, method: Function, name: str, cls: ClassInfo, type: CType) -> int:
-        written = name[9:].strip()
+    def _conversion_score(self, method: Function, conversion: _Conversion, type: CType) -> int:
+        written = conversion.target
         bare = written.rstrip("*& ").removeprefix("const ").removesuffix(" const").strip()
         pointers = max(written.count("*"), method.returns.pointers)
         kind = Type(bare, pointers=pointers) if not method.returns.arguments else method.returns
-        returns = self.machine.resolve_in(kind, cls.context())
+        returns = self.machine.resolve_in(kind, conversion.cls.context())
         if returns.name == type.name and returns.pointers == type.pointers:
             return 4
         if type.name in ("", "auto"):
@@ -126,3 +132,11 @@ class ClassOperators:
         if not type.pointers and not returns.pointers and (type.name in SCALAR_SIZES) == (returns.name in SCALAR_SIZES):
             return 1
         return 0
+
+
+def _conversions(cls: ClassInfo) -> Iterator[_Conversion]:
+    """Yield the conversion operators of a class and of its bases, its own first."""
+    for each in cls.lineage():
+        for name, methods in each.methods.items():
+            if name.startswith(_PREFIX) and name not in _NO_CONVERSIONS:
+                yield _Conversion(each, name.removeprefix(_PREFIX).strip(), methods)
