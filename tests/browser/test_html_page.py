@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from streamsan.cli import main
+from streamsan.timeline.scenes import MOST_SCENES, TOO_MANY
 
 ROOT = Path(__file__).resolve().parents[2]
 LITMUS, POOLS = ROOT / "tests" / "litmus", ROOT / "tests" / "traces" / "pools"
@@ -261,3 +262,21 @@ def test_hostile_names_stay_text(show: Show, tmp_path: Path) -> None:
     page = show(page_file)
     assert "<img src=x" in page.locator(".where").text_content()
     assert page.locator("img").count() == 0
+
+
+def test_a_finding_without_a_picture_says_why(show: Show, tmp_path: Path) -> None:
+    source, page_file = tmp_path / "many.cu", tmp_path / "out.html"
+    races = "".join(
+        f"float* p{number}; cudaMallocAsync(&p{number}, 64, a); cudaStreamSynchronize(a);\n"
+        f"look<<<1, 1, 0, b>>>(p{number});\ncudaFreeAsync(p{number}, a);\n"
+        for number in range(MOST_SCENES + 1)
+    )
+    head = "__global__ void look(const float* p) { float x = p[0]; }\nint main() {\ncudaStream_t a, b;\n"
+    source.write_text(f"{head}cudaStreamCreate(&a); cudaStreamCreate(&b);\n{races}return 0; }}\n")
+    assert main(["report", str(source), "-o", str(page_file), "--select", "SS102"]) == 0
+    page = show(page_file)
+    assert (page.locator(".scene").count(), page.locator(".no-scene").count()) == (1, 0)
+    page.locator(".row").last.click()
+    settle(page)
+    assert page.locator(".no-scene").text_content() == f"No picture: {TOO_MANY}."
+    assert page.locator(".scene").count() == 0

@@ -85,6 +85,7 @@ def hostile_report(words: str) -> Report:
         fix=Fix(words, True, (Edit(words, 1, 1, 1, 2, words),)),
         properties={words: words},
         scene=scene,
+        no_scene=words,
     )
     text = "\n".join([words] * 5)
     return Report(

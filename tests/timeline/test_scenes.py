@@ -13,6 +13,7 @@ from streamsan.evidence.proofs import Proofs
 from streamsan.findings.move import Act
 from streamsan.findings.scene import Scene, Strength
 from streamsan.timeline.scene_window import MOST_DRAWN
+from streamsan.timeline.scenes import MOST_SCENES
 from streamsan.trace import Trace
 from streamsan.vocabulary import FreeClass, MemoryKind
 from streamsan.vocabulary import OperationKind as Kind
@@ -175,3 +176,21 @@ def test_nothing_is_drawn_that_nobody_asked_for() -> None:
     checked = check_trace(program.trace(), "program")
     assert not checked.timelines
     assert all(finding.scene is None for finding in checked.findings)
+
+
+def test_of_too_many_findings_the_gravest_are_drawn_and_the_others_say_so() -> None:
+    program = Program(10, 11)
+    program.alloc(0x900, STREAM_ORDERED, 10)
+    program.sync(10)
+    program.free(0x900, FreeClass.DEVICE)  # a note, and the first in the report
+    for number in range(MOST_SCENES):
+        address = 0x1000 * (number + 1)
+        program.alloc(address, STREAM_ORDERED, 10)
+        program.sync(10)
+        program.launch(11, address, mode=READ)
+        program.free(address, ASYNC, 10)
+    first, *races = check_trace(program.trace(), "program", proofs=Proofs(drawn=True)).findings
+    assert (first.code, first.scene) == ("SS206", None)
+    assert first.no_scene == f"only the {MOST_SCENES} gravest findings of a run have a picture"
+    assert [each.code for each in races] == ["SS102"] * MOST_SCENES
+    assert all(each.scene is not None and not each.no_scene for each in races)

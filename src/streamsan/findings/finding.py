@@ -160,6 +160,8 @@ class Finding(Struct, frozen=True):
     """its identity over edits elsewhere in the program, where it was asked for (`fingerprint.py`)"""
     scene: Scene | None = None
     """the time around it, where a report draws it (`timeline.scenes`)"""
+    no_scene: str = ""
+    """why a report that draws others does not draw it, "" where it does, or draws none"""
     basis: Basis = Basis()
 
     @property

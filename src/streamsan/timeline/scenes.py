@@ -25,6 +25,7 @@ from streamsan.vocabulary import AccessMode, FactVariant, OperationKind
 WHOSE = "the default stream of "
 MOST_SCENES = 200
 """of one trace, the gravest findings first"""
+TOO_MANY = f"only the {MOST_SCENES} gravest findings of a run have a picture"
 MOST_BARS = 5
 """allocations of a scene"""
 UNORDERED, UNPROMISED = "nothing orders them", "nothing promises this order"
@@ -55,7 +56,8 @@ class _Part(Struct, frozen=True):
 def with_scenes(findings: Iterable[Finding], timeline_for: Callable[[Trace], Timeline]) -> list[Finding]:
     """Return the findings, each with its scene where its trace is at hand. One pass for each trace.
 
-    Of many findings at one site the first is drawn. Those of a trace that can no longer be read stay as they are.
+    Of many findings at one site the first is drawn. Those of a trace that can no longer be read stay as they are; those
+    that are too many say so.
     """
     every = list(findings)
     told = [site.first for site in by_site(every)]
@@ -65,12 +67,16 @@ def with_scenes(findings: Iterable[Finding], timeline_for: Callable[[Trace], Tim
         if case is not None and isinstance(case.names, Trace):
             by_trace.setdefault(id(case.names), (case.names, []))[1].append(finding)
     scenes: dict[int, Scene] = {}
+    too_many: set[int] = set()
     for trace, own in by_trace.values():
+        too_many.update(id(each) for each in own[MOST_SCENES:])
         try:
             scenes.update(_scenes(trace, timeline_for(trace), own[:MOST_SCENES]))
         except (TraceError, OSError):
             continue
-    return [replace(each, scene=scenes[id(each)]) if id(each) in scenes else each for each in every]
+    return [
+        replace(each, scene=scenes.get(id(each)), no_scene=TOO_MANY if id(each) in too_many else "") for each in every
+    ]
 
 
 def _scenes(trace: Trace, timeline: Timeline, findings: Sequence[Finding]) -> dict[int, Scene]:

@@ -33,6 +33,7 @@ def findings_data(report: Report) -> list[dict[str, Any]]:
         values["source"] = _source(finding, lines)
         values["diff"] = _diff(finding, report)
         values["scene"] = None if finding.scene is None else _scene(finding.scene)
+        values["no_scene"] = finding.no_scene
         result.append(values)
     return result
 

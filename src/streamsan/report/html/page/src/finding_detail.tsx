@@ -45,6 +45,7 @@ export function FindingDetail({ finding, goto, printed = false }: Props) {
         )}
       </p>
       {scene && <ScenePicture scene={scene} step={step} focus={focus} setFocus={setFocus} printed={printed} />}
+      {finding.no_scene && <p class="aside no-scene">No picture: {finding.no_scene}.</p>}
       <div class="beside">
         {scene && scene.moves.length > 0 ? (
           <Player scene={scene} step={step} setStep={setStep} printed={printed} />

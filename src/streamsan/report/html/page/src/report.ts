@@ -70,6 +70,8 @@ export interface Finding {
   /** lines of a patch */
   diff: string[];
   scene: Scene | null;
+  /** why it has none though others have; "" where there is nothing to say */
+  no_scene: string;
 }
 
 export interface Wait {
