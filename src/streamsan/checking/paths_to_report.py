@@ -75,13 +75,11 @@ def check(
         source_roots=_words(source_roots),
         exclude=exclude,
     )
-    expanded = request.expanded
-    inputs, options, cut_short = in_programs(expanded.inputs, request.options)
+    request = in_programs(request)
+    inputs = request.expanded.inputs
     proofs = replace(reporting.proofs, drawn=drawn)
-    checked = check_all(inputs, options, proofs=proofs, results=together(inputs)).whole()
-    wrong = [*expanded.unreadable, *checked.unreadable]
-    problems = [*request.limits, *wrong, *checked.limits, *expanded.remarks, *cut_short]
-    return reporting.report(checked.results, problems, request.unread)
+    checked = check_all(inputs, request.options, proofs=proofs, results=together(inputs)).whole()
+    return request.report(reporting, checked)
 
 
 def _words(paths: Iterable[PathLike]) -> list[str]:

@@ -18,11 +18,13 @@ from streamsan.checking.macros import Macros
 from streamsan.checking.option_error import OptionError
 from streamsan.cuda_syntax.compiler_options import CompilerOptions
 from streamsan.findings.reading_gaps import MOST_PLACES, Unread
-from streamsan.report import Problem
+from streamsan.report import Problem, Report
 from streamsan.report.printable import printable
 
 if TYPE_CHECKING:
     from streamsan.checking.compile_commands.choice import CompileCommands
+    from streamsan.checking.every_input import CheckedInputs
+    from streamsan.checking.reporting import Reporting
 
 
 class Request(Struct, frozen=True):
@@ -80,6 +82,12 @@ class Request(Struct, frozen=True):
             wrong = [Problem(commands.name, "no entry is of a source in this folder")]
             return cls(replace(expanded, unreadable=wrong), options)
         return cls(replace(expanded, inputs=there), options, _absent(commands, gone), Unread(absent=frozenset(gone)))
+
+    def report(self, reporting: Reporting, checked: CheckedInputs) -> Report:
+        """Return what is to be reported of what came of its inputs, with all that limits it."""
+        unreadable = [*self.expanded.unreadable, *checked.unreadable]
+        problems = [*self.limits, *unreadable, *checked.limits, *self.expanded.remarks]
+        return reporting.report(checked.results, problems, Unread.merged([self.unread, checked.unread]))
 
 
 def _folders(option: str, folders: Sequence[str]) -> tuple[Path, ...]:

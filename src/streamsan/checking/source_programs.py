@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from streamsan.analysis.programs import Outline, outline, partners_of, programs_of
 from streamsan.analysis.source_options import SourceOptions
 from streamsan.checking.every_input import Workers
-from streamsan.checking.folders import Input
+from streamsan.checking.request import Request
 from streamsan.report import Problem
 
 if TYPE_CHECKING:
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from streamsan.checking.remembered.results import RememberedResults
 
 
-def in_programs(
-    inputs: Sequence[Input], options: SourceOptions, jobs: int = 1, remembered: RememberedResults | None = None
-) -> tuple[list[Input], SourceOptions, list[Problem]]:
-    """Return one input for each program, options that know the programs, and what is to be said of them."""
-    together = [each.path for each in inputs if each.together]
+def in_programs(request: Request, jobs: int = 1, remembered: RememberedResults | None = None) -> Request:
+    """Return a request with one input for each program, and options that know the programs."""
+    expanded, options = request.expanded, request.options
+    together = [each.path for each in expanded.inputs if each.together]
     if len(together) < 2:
-        return list(inputs), options, []
+        return request
     found = programs_of(_outlines(together, options, jobs, remembered))
     first = {program[0] for program in found.programs}
-    kept = [each for each in inputs if not each.together or each.path in first]
-    return kept, replace(options, partners=partners_of(found)), _remarks(found.cut_short)
+    kept = [each for each in expanded.inputs if not each.together or each.path in first]
+    remarks = [*expanded.remarks, *_remarks(found.cut_short)]
+    options = replace(options, partners=partners_of(found))
+    return replace(request, expanded=replace(expanded, inputs=kept, remarks=remarks), options=options)
 
 
 def _outlines(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
-from streamsan.checking.every_input import Workers, together
+from streamsan.checking.every_input import CheckedInputs, together
 from streamsan.checking.macros import in_order
 from streamsan.checking.remembered.results import remembered_results
 from streamsan.checking.request import Request
@@ -26,7 +28,10 @@ from streamsan.cli.report_options import (
     say_unread,
 )
 from streamsan.cli.standard_input import DASH, StandardInput
-from streamsan.findings.reading_gaps import Unread
+from streamsan.report import Problem
+
+if TYPE_CHECKING:
+    from streamsan.cli.edited import Edited
 
 EPILOG = """\b
 Examples:
@@ -198,73 +203,102 @@ def check(
         exclude=exclude,
         contents=given.contents if given else None,
     )
-    expanded, options = request.expanded, request.options
-    unreadable = expanded.unreadable
     unremembered = no_cache or diff or reporting.proofs.drawn
-    remembered = None if unremembered else remembered_results(cache_dir, options, reporting.proofs)
-    inputs, options, cut_short = in_programs(expanded.inputs, options, jobs or available_cores(), remembered)
+    remembered = None if unremembered else remembered_results(cache_dir, request.options, reporting.proofs)
+    request = in_programs(request, jobs or available_cores(), remembered)
     if diff and fix:
         raise click.UsageError("--diff shows what --fix writes: give one of them")
     if (diff or fix) and not reporting.fixes:
         raise click.UsageError(f"--{'diff' if diff else 'fix'} is about fixes, and --no-fixes leaves them out")
-    patch = diff and reporting.form == "text"
     if report_file:
         require_place(report_file)
-    if diff or fix:
-        # Imported late: only who wants edits waits for what makes them.
-        from streamsan.checking.gathered import gathered
-        from streamsan.cli import edited as edits
-        from streamsan.cli import fixing
-        from streamsan.cli.seeker import seeking
-    if patch or fix:
-        with seeking() as tell:
-            edited = fixing.seek(inputs, options, reporting, tell)
-        if patch:
-            changes = edits.show(edited, reporting.notes)
-            wrong = [*unreadable, *edited.unreadable, *edited.failed]
-            say_each(wrong)
-            return 2 if wrong else 1 if changes and not exit_zero else 0
-        unreadable += [*edited.failed, *edits.write(edited, reporting.notes)]
-        if edited.needs_source:
-            say_each([*unreadable, *edited.unreadable])
-            return 2
+    if diff and reporting.form == "text":
+        return _patched(request, reporting, exit_zero)
+    unfixed: list[Problem] = []
+    if fix:
+        edited, unfixed = _fixed(request, reporting)
         if edited.recordings:
-            say_each([*unreadable, *edited.unreadable])
-            edits.say_record_again(edited)
-            return 2 if unreadable or edited.unreadable else 1 if edited.left and not exit_zero else 0
-    if fix and remembered is not None:
-        remembered = remembered_results(cache_dir, options, reporting.proofs)  # the files are others now
+            return _not_checked_again(request, edited, unfixed, exit_zero)
+        if remembered is not None:  # the files are others now
+            remembered = remembered_results(cache_dir, request.options, reporting.proofs)
     elif remembered is not None:
-        remembered = remembered.of_programs(options)
+        remembered = remembered.of_programs(request.options)
     if diff:
-        # Edits are sought in the traces that findings come from, which stay in the processes that read them.
-        checked = check_all(inputs, options, reporting.proofs, Workers(), remembered).whole()
-        with seeking() as tell:
-            found, failed = fixing.with_edits(checked.results, options, reporting, tell)
-        results = gathered(inputs, found)
-        unreadable += failed
+        checked = _with_edits(request, reporting)
     else:
         with workers_at(on, jobs or available_cores()) as workers:
-            checked = check_all(inputs, options, reporting.proofs, workers, remembered, together(inputs))
-        results = checked.results
-    unreadable += checked.unreadable
-    report = reporting.report(
-        results,
-        [*request.limits, *unreadable, *checked.limits, *expanded.remarks, *cut_short],
-        Unread.merged([request.unread, checked.unread]),
-    )
+            collected = together(request.expanded.inputs)
+            checked = check_all(request, reporting.proofs, workers, remembered, collected)
+    checked = replace(checked, unreadable=[*unfixed, *checked.unreadable])
+    report = request.report(reporting, checked)
     say_problems(report)
     if report_file:
         if not deliver(report, reporting, report_file):
             return 2
-    elif results or expanded.remarks or reporting.form != "text":
+    elif checked.results or request.expanded.remarks or reporting.form != "text":
         _print(reporting.render(report, sys.stdout))
     if checked.interrupted:
         return INTERRUPTED
     if reporting.strict and report.unread:
         say_unread(report.unread)
         return 2
-    return 2 if unreadable else 1 if has_findings(report) and not exit_zero else 0
+    if request.expanded.unreadable or checked.unreadable:
+        return 2
+    return 1 if has_findings(report) and not exit_zero else 0
+
+
+# Imported late here: only who wants edits waits for what makes them.
+
+
+def _patched(request: Request, reporting: ReportOptions, exit_zero: bool) -> int:
+    """Print a patch for what the report shows. Returns the exit status."""
+    from streamsan.cli import fixing
+    from streamsan.cli.edited import show
+    from streamsan.cli.seeker import seeking
+
+    with seeking() as tell:
+        edited = fixing.seek(request.expanded.inputs, request.options, reporting, tell)
+    changes = show(edited, reporting.notes)
+    wrong = [*request.expanded.unreadable, *edited.unreadable, *edited.failed]
+    say_each(wrong)
+    return 2 if wrong else 1 if changes and not exit_zero else 0
+
+
+def _fixed(request: Request, reporting: ReportOptions) -> tuple[Edited, list[Problem]]:
+    """Write edits for what the report shows. Returns them, and what went wrong."""
+    from streamsan.cli import fixing
+    from streamsan.cli.edited import write
+    from streamsan.cli.seeker import seeking
+
+    with seeking() as tell:
+        edited = fixing.seek(request.expanded.inputs, request.options, reporting, tell)
+    return edited, [*edited.failed, *write(edited, reporting.notes)]
+
+
+def _not_checked_again(request: Request, edited: Edited, unfixed: Sequence[Problem], exit_zero: bool) -> int:
+    """Say why recordings are not checked again when what they were made of is fixed. Returns the exit status."""
+    from streamsan.cli.edited import say_record_again
+
+    wrong = [*request.expanded.unreadable, *unfixed, *edited.unreadable]
+    say_each(wrong)
+    if edited.needs_source:
+        return 2
+    say_record_again(edited)
+    return 2 if wrong else 1 if edited.left and not exit_zero else 0
+
+
+def _with_edits(request: Request, reporting: ReportOptions) -> CheckedInputs:
+    """Check the inputs, and seek an edit for each finding."""
+    from streamsan.checking.gathered import gathered
+    from streamsan.cli import fixing
+    from streamsan.cli.seeker import seeking
+
+    # Edits are sought in the traces that findings come from, which stay in the processes that read them.
+    checked = check_all(request, reporting.proofs).whole()
+    with seeking() as tell:
+        found, failed = fixing.with_edits(checked.results, request.options, reporting, tell)
+    results = gathered(request.expanded.inputs, found)
+    return replace(checked, results=results, unreadable=[*failed, *checked.unreadable])
 
 
 def _print(report: str) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamsan.analysis.source_options import SourceOptions
 from streamsan.analysis.suffixes import TRACE_SUFFIX
 from streamsan.checking import every_input
 from streamsan.checking.every_input import CheckedInputs, Results, Workers
-from streamsan.checking.folders import Input
+from streamsan.checking.request import Request
 from streamsan.cli.progress import Step, progress
 from streamsan.evidence.proofs import Proofs
 from streamsan.report.printable import printable
@@ -40,16 +39,16 @@ def workers_at(address: str, jobs: int) -> Iterator[Workers]:
 
 
 def check_all(
-    inputs: Sequence[Input],
-    options: SourceOptions,
+    request: Request,
     proofs: Proofs,
     workers: Workers | None = None,
     remembered: RememberedResults | None = None,
     results: Results | None = None,
 ) -> CheckedInputs:
-    """Check the inputs, as `every_input.check_all` does, and show how far that is."""
+    """Check the inputs of a request, as `every_input.check_all` does, and show how far that is."""
     with progress() as show:
         watch = _Shown(show) if show is not None else None
+        inputs, options = request.expanded.inputs, request.options
         return every_input.check_all(inputs, options, watch, proofs, workers, remembered, results)
 
 

@@ -60,28 +60,28 @@ def report(
         reporting = replace(reporting, form="html")
     require_place(output)
     written = [path for path in paths if Path(path).suffix.lower() == JSON_SUFFIX]
-    unreadable: list[Problem] = []
-    results: list[Checked] = []
-    for path in written:
+    results, unreadable = _read_again(written)
+    processes = jobs or available_cores()
+    others = [path for path in paths if path not in written]
+    request = in_programs(Request.of(others, source_roots=source_roots), processes)
+    collected = together(request.expanded.inputs)
+    checked = check_all(request, reporting.proofs, Workers(processes), results=collected).whole()
+    checked = replace(checked, results=[*results, *checked.results], unreadable=[*unreadable, *checked.unreadable])
+    made = request.report(reporting, checked)
+    say_problems(made)
+    if not checked.results or not deliver(made, reporting, output):
+        return 2
+    count = len(made.findings)
+    click.echo(f"{printable(output)}: {count:,} {'finding' if count == 1 else 'findings'}")
+    return 2 if request.expanded.unreadable or checked.unreadable else 0
+
+
+def _read_again(paths: Sequence[str]) -> tuple[list[Checked], list[Problem]]:
+    """Return what JSON reports say, and which cannot be read."""
+    results, unreadable = [], []
+    for path in paths:
         try:
             results.append(read_json_findings(path))
         except UnreadableError as error:
             unreadable.append(Problem(path, error.reason))
-    problems: list[Problem] = []
-    others = [path for path in paths if path not in written]
-    if others:
-        request = Request.of(others, source_roots=source_roots)
-        expanded = request.expanded
-        processes = jobs or available_cores()
-        inputs, options, cut_short = in_programs(expanded.inputs, request.options, processes)
-        checked = check_all(inputs, options, reporting.proofs, Workers(processes), results=together(inputs)).whole()
-        results += checked.results
-        unreadable += [*expanded.unreadable, *checked.unreadable]
-        problems = [*request.limits, *checked.limits, *expanded.remarks, *cut_short]
-    made = reporting.report(results, [*unreadable, *problems])
-    say_problems(made)
-    if not results or not deliver(made, reporting, output):
-        return 2
-    count = len(made.findings)
-    click.echo(f"{printable(output)}: {count:,} {'finding' if count == 1 else 'findings'}")
-    return 2 if unreadable else 0
+    return results, unreadable

@@ -11,9 +11,8 @@ from pathlib import Path
 import click
 
 from streamsan.analysis.checked import Checked, reason_of
-from streamsan.analysis.source_options import SourceOptions
 from streamsan.analysis.suffixes import SOURCE_SUFFIXES, TRACE_SUFFIX
-from streamsan.checking.folders import expand
+from streamsan.checking.request import Request
 from streamsan.cli.checking import check_all
 from streamsan.cli.output_place import require_place
 from streamsan.cli.program import end_as
@@ -194,7 +193,7 @@ def _reported(
         wrong += unedited
     say_each(wrong)
     unseen = Unread(recordings=frozenset(each.file for each in limits if not each.remark))
-    found, failed = reporter.deliver(results, limits, unseen)
+    found, failed = reporter.deliver(reporter.options.report(results, limits, unseen))
     return found, bool(wrong) or failed
 
 
@@ -269,13 +268,13 @@ def _check_files(path: str, reporter: Reporter, error_exitcode: int | None) -> i
     """Check a source, a trace or a folder of them, and replay the witnesses; return the exit status."""
     if not os.path.isdir(path):
         _require_script(path)
-    expanded = expand([path])
-    checked = check_all(expanded.inputs, SourceOptions(), reporter.options.proofs).whole()
-    unreadable = [*expanded.unreadable, *checked.unreadable]
+    request = Request.of([path])
+    checked = check_all(request, reporter.options.proofs).whole()
+    unreadable = [*request.expanded.unreadable, *checked.unreadable]
     if not checked.results:
         say_each(unreadable)
         return 2
-    found, incomplete = reporter.deliver(checked.results, [*unreadable, *checked.limits, *expanded.remarks])
+    found, incomplete = reporter.deliver(request.report(reporter.options, checked))
     if unreadable or incomplete:
         return 2
     return error_exitcode if found and error_exitcode is not None else 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections import deque
-from collections.abc import Sequence
 from typing import TextIO
 
 from msgspec import Struct
@@ -15,8 +14,7 @@ from streamsan.analysis.traces import check_trace, unproven_trace
 from streamsan.cli.report_options import ReportOptions, deliver, has_findings, say_problems, say_unread
 from streamsan.cli.simulated import Ran
 from streamsan.evidence.proofs import Proofs
-from streamsan.findings.reading_gaps import Unread
-from streamsan.report import Problem
+from streamsan.report import Problem, Report
 from streamsan.trace import Trace, TraceError
 from streamsan.trace.store import owners
 
@@ -33,13 +31,10 @@ class Reporter(Struct, frozen=True):
     stream: TextIO | None
     """where it goes without a file; None: nowhere"""
 
-    def deliver(
-        self, results: Sequence[Checked], problems: Sequence[Problem], unread: Unread | None = None
-    ) -> tuple[bool, bool]:
-        """Write the report. Returns whether there are findings, and whether it was not written or, `--strict`, not all
+    def deliver(self, report: Report) -> tuple[bool, bool]:
+        """Write a report. Returns whether there are findings, and whether it was not written or, `--strict`, not all
         was seen.
         """
-        report = self.options.report(results, problems, unread)
         if self.witness:
             # Imported late: only a replay waits for what performs it.
             from streamsan.replay.replayed_findings import with_replays
