@@ -10,14 +10,15 @@ import click
 from msgspec.structs import replace
 
 from streamsan.checking.every_input import CheckedInputs, together
-from streamsan.checking.macros import in_order
-from streamsan.checking.remembered.results import remembered_results
 from streamsan.checking.request import Request
 from streamsan.checking.source_programs import in_programs
 from streamsan.cli import INTERRUPTED
-from streamsan.cli.checking import available_cores, check_all, workers_at
+from streamsan.cli.checking import check_all
+from streamsan.cli.checking_options import CheckingOptions, checking_options
+from streamsan.cli.edit_options import EditOptions, edit_options
 from streamsan.cli.output_place import require_place
 from streamsan.cli.pipes import silence_stdout
+from streamsan.cli.reading_options import MacrosInOrder, ReadingOptions, reading_options
 from streamsan.cli.report_options import (
     ReportOptions,
     deliver,
@@ -27,7 +28,7 @@ from streamsan.cli.report_options import (
     say_problems,
     say_unread,
 )
-from streamsan.cli.standard_input import DASH, StandardInput
+from streamsan.cli.standard_input import DASH
 from streamsan.report import Problem
 
 if TYPE_CHECKING:
@@ -50,183 +51,48 @@ Exit status: 0 nothing at warning or above, 1 findings, 2 bad usage or unreadabl
 """
 
 
-_ORDER = "order of -D and -U"
-
-
-class _Command(click.Command):
-    """Of `-D` and `-U` the last word counts, as in a compiler: the parser alone knows in which order they stand."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        _, _, order = self.make_parser(ctx).parse_args(list(args))
-        ctx.meta[_ORDER] = [
-            parameter.name == "defines" for parameter in order if parameter.name in ("defines", "undefines")
-        ]
-        return super().parse_args(ctx, args)
-
-
-_FILE = click.Path(path_type=str)
-
-
-@click.command(cls=_Command, epilog=EPILOG)
-@click.argument("paths", nargs=-1, type=_FILE, metavar="PATH...")
-@click.option(
-    "-p",
-    "--compile-commands",
-    default="",
-    type=_FILE,
-    metavar="BUILD",
-    help="Read sources as this compile_commands.json, or that of this folder, compiles them; without PATH all of them.",
-)
-@click.option("-D", "--define", "defines", multiple=True, metavar="NAME[=VALUE]", help="Define a macro for sources.")
-@click.option(
-    "-U", "--undefine", "undefines", multiple=True, metavar="NAME", help="Undefine a macro, also a built-in one."
-)
-@click.option(
-    "-I", "include_dirs", multiple=True, type=_FILE, metavar="FOLDER", help="Search this folder for includes."
-)
-@click.option(
-    "-isystem",
-    "system_dirs",
-    multiple=True,
-    type=_FILE,
-    metavar="FOLDER",
-    help="Search this folder for includes, after the others; do not report findings in its headers.",
-)
-@click.option(
-    "-iquote",
-    "quote_dirs",
-    multiple=True,
-    type=_FILE,
-    metavar="FOLDER",
-    help='Search this folder for `#include "..."`.',
-)
-@click.option(
-    "-include", "forced_includes", multiple=True, type=_FILE, metavar="FILE", help="Read this file before each source."
-)
-@click.option(
-    "--source-root",
-    "source_roots",
-    multiple=True,
-    metavar="OLD=NEW|FOLDER",
-    help="Find the sources that traces name below NEW instead of OLD, or anywhere below FOLDER.",
-)
-@click.option(
-    "--exclude",
-    multiple=True,
-    metavar="PATTERN",
-    help="Leave out files and folders that match this pattern, as in .gitignore. What git ignores is left out, too.",
-)
-@click.option("--stdin-name", default="", metavar="FILE", help="Name of the file that standard input (`-`) stands for.")
+@click.command(cls=MacrosInOrder, epilog=EPILOG)
+@reading_options
 @click.option("--report", "report_file", default="", metavar="FILE", help="Write the report here.")
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(1),
-    default=None,
-    metavar="N",
-    help="Check up to N inputs at a time, each in a process of its own; without it as many as there are cores.",
-)
-@click.option(
-    "--on",
-    "on",
-    default="",
-    metavar="ADDRESS",
-    help="Let a cluster check the inputs: dask://HOST:PORT, ray://HOST:PORT, ray://auto; dask:// and ray:// begin one "
-    "of --jobs processes here.",
-)
-@click.option("--no-cache", is_flag=True, help="Read every source, also one that has not changed since it was checked.")
-@click.option(
-    "--cache-dir",
-    default="",
-    type=_FILE,
-    metavar="FOLDER",
-    help="Remember results here; without it in the user's cache folder (XDG_CACHE_HOME, ~/.cache).",
-)
+@checking_options
 @report_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
-@click.option(
-    "--diff",
-    "diff",
-    is_flag=True,
-    help="Print a patch for what the report shows; exit with 1 if any. As JSON: the report, with each finding's edits.",
-)
-@click.option(
-    "--fix",
-    "fix",
-    is_flag=True,
-    help="Write these fixes into the sources, then check them again (not a recording: record again).",
+@edit_options(
+    diff="Print a patch for what the report shows; exit with 1 if any. As JSON: the report, with each finding's edits.",
+    fix="Write these fixes into the sources, then check them again (not a recording: record again).",
 )
 def check(
-    paths: Sequence[str],
-    compile_commands: str,
-    defines: Sequence[str],
-    undefines: Sequence[str],
-    include_dirs: Sequence[str],
-    system_dirs: Sequence[str],
-    quote_dirs: Sequence[str],
-    forced_includes: Sequence[str],
-    source_roots: Sequence[str],
-    exclude: Sequence[str],
-    stdin_name: str,
+    reading: ReadingOptions,
     report_file: str,
-    jobs: int | None,
-    on: str,
-    no_cache: bool,
-    cache_dir: str,
+    checking: CheckingOptions,
     reporting: ReportOptions,
     exit_zero: bool,
-    diff: bool,
-    fix: bool,
+    edits: EditOptions,
 ) -> int:
     """Check CUDA sources, recorded traces (.sst) and folders of them; `-` is a source on standard input.
 
     Needs no GPU and no build.
     """
-    context = click.get_current_context()
-    paths = paths or context.lookup_default("paths") or ()
-    if not paths and not compile_commands:
-        raise click.UsageError("give a source, a trace or a folder, or -p BUILD (or `paths` in streamsan.toml)")
-    if fix and DASH in paths:
-        raise click.UsageError("--fix writes files, and standard input is none: --diff prints a patch")
-    if on and (diff or fix):
-        raise click.UsageError("--on lets others check; edits are sought here: leave it out with --diff and --fix")
-    given = StandardInput.read(paths, stdin_name)
-    request = Request.of(
-        given.among(paths) if given else paths,
-        macros=in_order(defines, undefines, context.meta[_ORDER]),
-        include_dirs=include_dirs,
-        system_dirs=system_dirs,
-        quote_dirs=quote_dirs,
-        forced_includes=forced_includes,
-        source_roots=source_roots,
-        compile_commands=compile_commands,
-        exclude=exclude,
-        contents=given.contents if given else None,
-    )
-    unremembered = no_cache or diff or reporting.proofs.drawn
-    remembered = None if unremembered else remembered_results(cache_dir, request.options, reporting.proofs)
-    request = in_programs(request, jobs or available_cores(), remembered)
-    if diff and fix:
-        raise click.UsageError("--diff shows what --fix writes: give one of them")
-    if (diff or fix) and not reporting.fixes:
-        raise click.UsageError(f"--{'diff' if diff else 'fix'} is about fixes, and --no-fixes leaves them out")
+    _require_sense(reading, checking, reporting, edits)
     if report_file:
         require_place(report_file)
-    if diff and reporting.form == "text":
+    request = reading.request()
+    remembered = None if edits.diff else checking.remembered(request.options, reporting.proofs)
+    request = in_programs(request, checking.jobs, remembered)
+    if edits.are_patch(reporting.form):
         return _patched(request, reporting, exit_zero)
     unfixed: list[Problem] = []
-    if fix:
+    if edits.fix:
         edited, unfixed = _fixed(request, reporting)
         if edited.recordings:
             return _not_checked_again(request, edited, unfixed, exit_zero)
-        if remembered is not None:  # the files are others now
-            remembered = remembered_results(cache_dir, request.options, reporting.proofs)
+        remembered = checking.remembered(request.options, reporting.proofs)  # the files are others now
     elif remembered is not None:
         remembered = remembered.of_programs(request.options)
-    if diff:
+    if edits.diff:
         checked = _with_edits(request, reporting)
     else:
-        with workers_at(on, jobs or available_cores()) as workers:
+        with checking.workers() as workers:
             collected = together(request.expanded.inputs)
             checked = check_all(request, reporting.proofs, workers, remembered, collected)
     checked = replace(checked, unreadable=[*unfixed, *checked.unreadable])
@@ -245,6 +111,19 @@ def check(
     if request.expanded.unreadable or checked.unreadable:
         return 2
     return 1 if has_findings(report) and not exit_zero else 0
+
+
+def _require_sense(
+    reading: ReadingOptions, checking: CheckingOptions, reporting: ReportOptions, edits: EditOptions
+) -> None:
+    if not reading.paths and not reading.compile_commands:
+        raise click.UsageError("give a source, a trace or a folder, or -p BUILD (or `paths` in streamsan.toml)")
+    if edits.fix and DASH in reading.paths:
+        raise click.UsageError("--fix writes files, and standard input is none: --diff prints a patch")
+    if checking.on and edits.are_wanted:
+        raise click.UsageError("--on lets others check; edits are sought here: leave it out with --diff and --fix")
+    edits.require_one()
+    edits.require_fixes("" if reporting.fixes else "--no-fixes")
 
 
 # Imported late here: only who wants edits waits for what makes them.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,24 +16,6 @@ from streamsan.report.printable import printable
 
 if TYPE_CHECKING:
     from streamsan.checking.remembered.results import RememberedResults
-
-
-def available_cores() -> int:
-    """Return how many cores this process may use: a container or a batch system may leave it few of the machine's."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def workers_at(address: str, jobs: int) -> Iterator[Workers]:
-    """Give those who check at an address (`--on`), "": up to `jobs` processes of this machine. Raises OptionError."""
-    if not address:
-        yield Workers(jobs)
-        return
-    # Loaded late: most checks need no cluster.
-    from streamsan.checking.engines.cluster_address import cluster_at
-
-    with cluster_at(address, jobs) as cluster:
-        yield Workers(jobs, cluster, os.getcwd())
 
 
 def check_all(

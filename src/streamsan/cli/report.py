@@ -13,8 +13,10 @@ from streamsan.checking.every_input import Workers, together
 from streamsan.checking.json_findings import read_json_findings
 from streamsan.checking.request import Request
 from streamsan.checking.source_programs import in_programs
-from streamsan.cli.checking import available_cores, check_all
+from streamsan.cli.checking import check_all
+from streamsan.cli.checking_options import jobs_option
 from streamsan.cli.output_place import require_place
+from streamsan.cli.reading_options import source_root_option
 from streamsan.cli.report_options import ReportOptions, deliver, report_options, say_problems
 from streamsan.report import Problem
 from streamsan.report.printable import printable
@@ -33,25 +35,10 @@ JSON_SUFFIX = ".json"
 @click.command(epilog=EPILOG)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=str), metavar="F...")
 @click.option("-o", "output", required=True, type=click.Path(path_type=str), metavar="FILE", help="Write it here.")
-@click.option(
-    "--source-root",
-    "source_roots",
-    multiple=True,
-    metavar="OLD=NEW|FOLDER",
-    help="Find the sources that traces name below NEW instead of OLD, or anywhere below FOLDER.",
-)
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(1),
-    default=None,
-    metavar="N",
-    help="Check up to N inputs at a time; without it as many as there are cores.",
-)
+@source_root_option
+@jobs_option("Check up to N inputs at a time; without it as many as there are cores.")
 @report_options
-def report(
-    paths: Sequence[str], output: str, source_roots: Sequence[str], jobs: int | None, reporting: ReportOptions
-) -> int:
+def report(paths: Sequence[str], output: str, source_roots: Sequence[str], jobs: int, reporting: ReportOptions) -> int:
     """Write a page with findings, the time around them, the run, memory and waits, in one file (--format html).
 
     F is a recorded trace (.sst), a source, a folder of them, or a JSON report (which has no lanes to draw).
@@ -61,11 +48,10 @@ def report(
     require_place(output)
     written = [path for path in paths if Path(path).suffix.lower() == JSON_SUFFIX]
     results, unreadable = _read_again(written)
-    processes = jobs or available_cores()
     others = [path for path in paths if path not in written]
-    request = in_programs(Request.of(others, source_roots=source_roots), processes)
+    request = in_programs(Request.of(others, source_roots=source_roots), jobs)
     collected = together(request.expanded.inputs)
-    checked = check_all(request, reporting.proofs, Workers(processes), results=collected).whole()
+    checked = check_all(request, reporting.proofs, Workers(jobs), results=collected).whole()
     checked = replace(checked, results=[*results, *checked.results], unreadable=[*unreadable, *checked.unreadable])
     made = request.report(reporting, checked)
     say_problems(made)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterable
-from functools import wraps
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 from streamsan.analysis.checked import reason_of
 from streamsan.checking.reporting import Reporting
 from streamsan.checking.severities import graded
+from streamsan.cli.option_groups import option_group
 from streamsan.cli.rule_codes import complete_codes
 from streamsan.evidence.proofs import Proofs
 from streamsan.findings.finding import Finding, Severity
@@ -83,7 +83,13 @@ def has_findings(report: Report) -> bool:
     return any(finding.severity is not Severity.NOTE for finding in report.findings)
 
 
-_OPTIONS = (
+def _made(*, form: str, **words: Any) -> ReportOptions:
+    return replace(ReportOptions.of(**words), form=form)
+
+
+report_options = option_group(
+    "reporting",
+    _made,
     click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True),
     click.option("--quiet", "-q", "form", flag_value="quiet", help="Print the findings, and no counts."),
     click.option("--statistics", "form", flag_value="statistics", help="Print how often each rule is broken."),
@@ -122,19 +128,4 @@ _OPTIONS = (
     click.option("--strict", is_flag=True, help="Exit with 2 if something was not read, or not recorded."),
     click.option("--baseline", default="", metavar="FILE", help="Leave out the findings of this earlier JSON report."),
 )
-
-_NAMES = ("select", "ignore", "per_path_ignores", "severity", "suppressions", "baseline", "notes", "strict", "fixes")
-
-
-def report_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the common options, as one argument `reporting: ReportOptions`."""
-
-    @wraps(command)
-    def with_options(*args: Any, form: str, **kwargs: Any) -> int:
-        words = {name: kwargs.pop(name) for name in _NAMES}
-        return command(*args, reporting=replace(ReportOptions.of(**words), form=form), **kwargs)
-
-    decorated: Callable[..., int] = with_options
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
-    return decorated
+"""one argument `reporting: ReportOptions`, the same for every verb that reports"""
