@@ -16,6 +16,7 @@ import pytest
 
 from streamsan.checking.selection import Selection
 from streamsan.cli import main, run
+from streamsan.cli.edit_options import EditOptions
 from streamsan.cli.progress import progress
 from streamsan.cli.report_options import ReportOptions
 from streamsan.recorder.completion import Completed
@@ -78,9 +79,9 @@ def test_the_bar_is_cleared_before_a_message(
     monkeypatch.setattr(run, "_say", shown.append)
     recording: Any = SimpleNamespace(omissions=list, settings=SimpleNamespace(counter=""))
     options = ReportOptions(Selection.of((), (), (), ()))
-    run._finish(
-        recording, lambda show: completed, "app", "", "", options, "report.txt", no_check=False, wish=run._Wish()
-    )
+    trace, missing = run._completed(recording, lambda show: completed, "app", "")
+    if trace:
+        run._reported(trace, "app", missing, options, "report.txt", EditOptions())
     assert shown[:2] == ["bar", "cleared"]
     messages = [word for word in shown if word not in ("bar", "cleared")]
     assert len(messages) == len(said)
