@@ -12,6 +12,7 @@ import pytest
 from streamsan.analysis.traces import check_trace
 from streamsan.checking.selection import Selection
 from streamsan.cli import main, sim
+from streamsan.cli.edit_options import EditOptions
 from streamsan.cli.report_options import ReportOptions
 from streamsan.cli.sim_report import Reporter
 from streamsan.cli.simulated import Ran, SimulatedProgram
@@ -199,7 +200,7 @@ def test_a_simulated_run_that_was_not_seen_whole_fails_a_strict_check(status, wh
     trace.complete = whole
     reporter = Reporter(ReportOptions(Selection.of((), (), (), RULES), strict=strict), "report.txt", False, None)
     program = SimulatedProgram("script", ["app.py"], SimulationOptions(), "")
-    assert sim._reported(program, Ran(status, trace), reporter, False, []) == (False, failed)
+    assert sim._reported(program, Ran(status, trace), reporter, EditOptions(), []) == (False, failed)
     line = "streamsan: --strict: not everything was read: 1 recording not whole (app.py)\n"
     assert capsys.readouterr().err.endswith(line) == failed
     assert ("1 recording not whole" in Path("report.txt").read_text(encoding="utf-8")) == (status != 0 or not whole)
@@ -208,7 +209,7 @@ def test_a_simulated_run_that_was_not_seen_whole_fails_a_strict_check(status, wh
 def test_a_simulated_run_that_left_nothing_fails_a_strict_check(capsys):
     reporter = Reporter(ReportOptions(Selection.of((), (), (), RULES), strict=True), "report.txt", False, None)
     program = SimulatedProgram("script", ["app.py"], SimulationOptions(), "")
-    assert sim._reported(program, Ran(0, None), reporter, False, []) == (False, True)
+    assert sim._reported(program, Ran(0, None), reporter, EditOptions(), []) == (False, True)
     assert "1 recording not whole (app.py)" in capsys.readouterr().err
 
 

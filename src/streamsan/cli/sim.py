@@ -9,22 +9,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from msgspec import Struct
 
 from streamsan.analysis.checked import Checked, reason_of
 from streamsan.analysis.suffixes import SOURCE_SUFFIXES, TRACE_SUFFIX
 from streamsan.checking.request import Request
 from streamsan.cli.checking import check_all
+from streamsan.cli.device_options import DeviceOptions, device_options
+from streamsan.cli.edit_options import EditOptions, edit_options
+from streamsan.cli.option_groups import option_group
 from streamsan.cli.output_place import require_place
 from streamsan.cli.program import end_as
 from streamsan.cli.report_options import ReportOptions, report_options, say_each
 from streamsan.cli.sim_report import Reporter, checked_run, crashes, faults
 from streamsan.cli.simulated import STDERR, STDOUT, Ran, SimulatedProgram, TooSlowError
-from streamsan.cli.size import size
+from streamsan.cli.verdict_options import VerdictOptions, verdict_options
 from streamsan.findings.reading_gaps import Unread
 from streamsan.report import Problem
 from streamsan.report.printable import printable
-from streamsan.sim.options import MEMORY, Driver, SimulationOptions
-from streamsan.sim.settings import schedule_of
 from streamsan.trace import Trace, TraceError
 from streamsan.trace import writer as trace_writer
 from streamsan.trace.symboliser.source_segments import SourceFiles, add_source_lines
@@ -45,8 +47,6 @@ then is not shown. With --diff standard output is the patch, and the program's o
 --witness also takes a source (.cu), a trace (.sst) or a folder of them: checked, not run; the exit status is 0.
 Exit status: the program's own; with --error-exitcode N, N if there is a finding at warning or above.
 """
-
-_DEFAULT_SCHEDULE = "0"
 
 
 class _Command(click.Command):
@@ -69,143 +69,118 @@ class _Command(click.Command):
         return super().parse_args(ctx, args)
 
 
-def _schedule(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    try:
-        schedule_of(value)
-    except ValueError:
-        raise click.BadParameter("eager, lazy, or the seed of a random schedule (0, 1, 2, ...)") from None
-    return value
+class KeptTrace(Struct, frozen=True):
+    """Whether the trace of a run is kept, and with what."""
+
+    output: str
+    """its file, "" for none"""
+    no_source: bool
+
+    def keep(self, trace: Trace | None, started: float) -> list[Problem]:
+        """Keep a trace of a run that started then, with lines of its sources. Returns why that was not possible."""
+        if not self.output or trace is None:
+            return []
+        try:
+            trace_writer.write(trace, self.output)
+            if not self.no_source:
+                add_source_lines(self.output, SourceFiles(started))
+        except TraceError as error:
+            return [Problem(self.output, error.reason)]
+        return []
+
+
+trace_options = option_group(
+    "kept",
+    KeptTrace,
+    click.option("-o", "--output", default="", metavar="F.sst", help="Keep the trace."),
+    click.option("--no-source", is_flag=True, help="Do not store the source lines that call sites name."),
+)
+"""one argument `kept: KeptTrace`"""
 
 
 @click.command(cls=_Command, epilog=EPILOG, no_args_is_help=True, context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--schedule",
-    default=_DEFAULT_SCHEDULE,
-    show_default=True,
-    metavar="SEED|eager|lazy",
-    callback=_schedule,
-    help="When issued work runs: in a random order of what is ready, as soon, or as late as the contract allows.",
-)
-@click.option(
-    "--driver",
-    type=click.Choice([driver.value for driver in Driver]),
-    default=Driver.CONTRACT.value,
-    show_default=True,
-    help="What is promised and no more, or what was measured on an H200.",
-)
-@click.option("--devices", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of devices.")
-@click.option(
-    "--memory", default="4G", show_default=True, metavar="SIZE", callback=size, help="Memory of a device (512M, 80G)."
-)
-@click.option("--kernels", default="", metavar="FILE", help="Take SIMULATED_KERNELS from this Python file.")
-@click.option("-o", "--output", default="", metavar="F.sst", help="Keep the trace.")
-@click.option("--no-source", is_flag=True, help="Do not store the source lines that call sites name.")
-@click.option("--report", "report_file", default="", metavar="FILE", help="Write the report here, not to stderr.")
-@click.option(
-    "--error-exitcode", type=click.IntRange(0, 255), default=None, metavar="N", help="Exit with N on findings."
-)
+@device_options
+@trace_options
+@verdict_options
 @click.option(
     "--witness",
     is_flag=True,
     help="Replay the witness of each finding about order as the contract allows it, and say which words go wrong.",
 )
-@click.option(
-    "--diff", "diff", is_flag=True, help="Print a patch that fixes what can be fixed; runs the program again."
+@edit_options(
+    diff="Print a patch that fixes what can be fixed; runs the program again.",
+    fix="Write these fixes into the program's files; runs it again, too.",
 )
-@click.option("--fix", "fix", is_flag=True, help="Write these fixes into the program's files; runs it again, too.")
 @click.option("-m", "module", default="", metavar="MODULE", help="Run a module, as `python -m` does.")
 @report_options
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT.py [ARGUMENTS]...")
 def sim(
-    schedule: str,
-    driver: str,
-    devices: int,
-    memory: int,
-    kernels: str,
-    output: str,
-    no_source: bool,
-    report_file: str,
-    error_exitcode: int | None,
+    device: DeviceOptions,
+    kept: KeptTrace,
+    verdict: VerdictOptions,
     witness: bool,
-    diff: bool,
-    fix: bool,
+    edits: EditOptions,
     module: str,
     reporting: ReportOptions,
     command: Sequence[str],
 ) -> int:
     """Run a Python program on the simulated device, then check it. Needs no GPU."""
-    if diff and fix:
-        raise click.UsageError("--diff shows what --fix writes: give one of them")
+    edits.require_one()
     if not module and not command:
         raise click.UsageError("give a script, or -m MODULE")
     target, arguments = (module, list(command)) if module else (command[0], list(command[1:]))
     if not module and not witness and Path(target).suffix.lower() in {*SOURCE_SUFFIXES, TRACE_SUFFIX}:
         raise click.UsageError(f"{printable(target)} is no Python program: `streamsan check {printable(target)}`")
-    if output and not output.endswith(TRACE_SUFFIX):
-        raise click.UsageError(f"-o: {printable(output)} does not end in {TRACE_SUFFIX}")
-    for path in filter(None, (output, report_file)):
+    if kept.output and not kept.output.endswith(TRACE_SUFFIX):
+        raise click.UsageError(f"-o: {printable(kept.output)} does not end in {TRACE_SUFFIX}")
+    for path in filter(None, (kept.output, verdict.report_file)):
         require_place(path)
     # A patch takes the place of the report, and standard output is free for it.
-    stream = sys.stderr if not diff else sys.stdout if reporting.form == "json" else None
-    reporter = Reporter(reporting, report_file, witness, stream)
+    stream = sys.stderr if not edits.diff else sys.stdout if reporting.form == "json" else None
+    reporter = Reporter(reporting, verdict.report_file, witness, stream)
     if witness and not module and _is_checked(target):
-        if arguments or output:
+        if arguments or kept.output:
             raise click.UsageError(f"{printable(target)} is not run: it takes no arguments, and leaves no trace")
-        if diff or fix:
+        if edits.are_wanted:
             raise click.UsageError(f"{printable(target)} is not run: `streamsan check` has its own --diff and --fix")
-        return _check_files(target, reporter, error_exitcode)
-    for script in filter(None, ("" if module else target, kernels)):
+        return _check_files(target, reporter, verdict)
+    for script in filter(None, ("" if module else target, device.kernels)):
         _require_script(script)
-    options = SimulationOptions(schedule_of(schedule), Driver(driver), devices, memory or MEMORY)
     kind = "module" if module else "script"
-    program = SimulatedProgram(kind, [target, *arguments], options, os.path.abspath(kernels) if kernels else "")
+    kernels = os.path.abspath(device.kernels) if device.kernels else ""
+    program = SimulatedProgram(kind, [target, *arguments], device.simulation, kernels)
     started = time.time()
-    ran = program.run(looked_at=diff or fix, output=STDERR if diff else STDOUT)
+    ran = program.run(looked_at=edits.are_wanted, output=STDERR if edits.diff else STDOUT)
     if ran.failed:
         return 2
-    wrong = (
-        _saved(ran.trace, output, None if no_source else SourceFiles(started))
-        if output and ran.trace is not None
-        else []
-    )
-    if fix:
+    wrong = kept.keep(ran.trace, started)
+    if edits.fix:
         ran, unfixed = _fixed(program, ran, reporting)
         wrong += unfixed
-    found, failed = _reported(program, ran, reporter, diff, wrong)
+    found, failed = _reported(program, ran, reporter, edits, wrong)
     if failed:
         return 2
-    return error_exitcode if found and error_exitcode is not None else end_as(ran.status)
+    return verdict.status(found, lambda: end_as(ran.status))
 
 
 def _reported(
-    program: SimulatedProgram, ran: Ran, reporter: Reporter, diff: bool, wrong: list[Problem]
+    program: SimulatedProgram, ran: Ran, reporter: Reporter, edits: EditOptions, wrong: list[Problem]
 ) -> tuple[bool, bool]:
-    """Report what a run did, with `diff` what would mend it; returns whether that is anything, and what failed."""
-    patch = diff and reporter.options.form == "text"
+    """Report what a run did, with `--diff` what would mend it; returns whether that is anything, and what failed."""
+    patch = edits.are_patch(reporter.options.form)
     results, limits = checked_run(
         ran.trace, program.name, reporter.options.proofs if not patch or reporter.file else None
     )
     limits += [*crashes(ran.status, ran.trace, program.name), *faults(ran, program.name)]
     if patch:
         wrong += _patch(program, ran, reporter.options)
-    elif diff and results:
+    elif edits.diff and results:
         results[0], unedited = _with_edits(results[0], program, ran, reporter.options)
         wrong += unedited
     say_each(wrong)
     unseen = Unread(recordings=frozenset(each.file for each in limits if not each.remark))
     found, failed = reporter.deliver(reporter.options.report(results, limits, unseen))
     return found, bool(wrong) or failed
-
-
-def _saved(trace: Trace, output: str, sources: SourceFiles | None) -> list[Problem]:
-    """Keep a trace, with lines of its sources. Returns why that was not possible."""
-    try:
-        trace_writer.write(trace, output)
-        if sources is not None:
-            add_source_lines(output, sources)
-    except TraceError as error:
-        return [Problem(output, error.reason)]
-    return []
 
 
 # Imported late here: only who wants edits waits for what makes them.
@@ -264,7 +239,7 @@ def _require_script(path: str) -> None:
         raise click.ClickException(f"{printable(path)}: {reason}") from error
 
 
-def _check_files(path: str, reporter: Reporter, error_exitcode: int | None) -> int:
+def _check_files(path: str, reporter: Reporter, verdict: VerdictOptions) -> int:
     """Check a source, a trace or a folder of them, and replay the witnesses; return the exit status."""
     if not os.path.isdir(path):
         _require_script(path)
@@ -277,4 +252,4 @@ def _check_files(path: str, reporter: Reporter, error_exitcode: int | None) -> i
     found, incomplete = reporter.deliver(request.report(reporter.options, checked))
     if unreadable or incomplete:
         return 2
-    return error_exitcode if found and error_exitcode is not None else 0
+    return verdict.status(found, lambda: 0)
