@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from streamsan import check
+from reading import loud
 
 HEAD = """#include <cuda_runtime.h>
 #include <initializer_list>
@@ -51,9 +50,7 @@ ENDS = pytest.mark.parametrize(
 
 
 def found(folder, text):
-    source = folder / "converted.cu"
-    source.write_text(HEAD + text)
-    return [each.code for each in check([str(source)]).findings if each.severity.value != "note"]
+    return [each.code for each in loud(HEAD + text, folder)]
 
 
 @ENDS

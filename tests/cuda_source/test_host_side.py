@@ -2,9 +2,8 @@
 from __future__ import annotations
 
 import pytest
-from reading import kinds, only_world, operations, reading_of, run_main
+from reading import kinds, loud, only_world, operations, reading_of, run_main
 
-import streamsan
 from streamsan.findings.finding import Confidence
 from streamsan.vocabulary import AccessMode, EdgeClass, FreeClass, MemoryKind
 
@@ -205,9 +204,7 @@ int main() {
   cudaFree(d); cudaFreeHost(h); cudaStreamDestroy(s);
 }
 """
-    file = tmp_path / "a.cu"
-    file.write_text(source)
-    findings = streamsan.check([file]).findings
+    findings = loud(source, tmp_path)
     assert [(finding.code, finding.confidence) for finding in findings if finding.code == "SS108"] == [
         ("SS108", Confidence.POSSIBLE)
     ]

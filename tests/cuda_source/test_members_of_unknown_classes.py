@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from streamsan import check
+from reading import loud
 
 GROWN = """#include <cuda_runtime.h>
 #include "image.h"
@@ -21,9 +20,7 @@ void decode(int count, int size) {{
 
 
 def found(folder, before="", after="cudaFree(image.channel[0]);"):
-    source = folder / "decode.cu"
-    source.write_text(GROWN.format(before=before, after=after))
-    return {finding.code for finding in check([str(source)]).findings if finding.severity.name != "NOTE"}
+    return {each.code for each in loud(GROWN.format(before=before, after=after), folder)}
 
 
 @pytest.mark.parametrize("test", ["image.channel[0]", "image.channel[0] != NULL"])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from streamsan import check
+from reading import loud
 
 HEAD = "#include <cuda_runtime.h>\n"
 COORDINATES = """
@@ -39,9 +38,7 @@ struct Line {
 
 
 def found(folder, text):
-    source = folder / "named.cu"
-    source.write_text(HEAD + text)
-    return [each.code for each in check([str(source)]).findings if each.severity.value != "note"]
+    return [each.code for each in loud(HEAD + text, folder)]
 
 
 @pytest.mark.parametrize(("value", "codes"), [(5, ["SS201"]), (4, [])], ids=["wrong", "right"])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from streamsan import check
+from reading import loud
 
 IMAGE = """#include <cuda.h>
 #include <cstdio>
@@ -37,6 +36,4 @@ int main(int argc, char** argv) {{
 
 @pytest.mark.parametrize(("numbers", "told", "codes"), [("2", "wide", set()), ("2", "0", {"SS601"})])
 def test_a_width_that_was_read_is_not_known(tmp_path, numbers, told, codes):
-    source = tmp_path / "image.cu"
-    source.write_text(IMAGE.format(numbers=numbers, told=told))
-    assert {each.code for each in check([str(source)]).findings if each.severity.name != "NOTE"} == codes
+    assert {each.code for each in loud(IMAGE.format(numbers=numbers, told=told), tmp_path)} == codes

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from streamsan import check
+from reading import loud
 
 PROGRAM = """#include <cuda_runtime.h>
 __global__ void fill(float* values, int first, int last) {{
@@ -33,9 +32,7 @@ int main() {{
     ids=["behind", "the same", "in part", "one element", "nothing"],
 )
 def test_two_parts_on_two_streams(tmp_path, first, last, codes):
-    source = tmp_path / "parts.cu"
-    source.write_text(PROGRAM.format(first=first, last=last))
-    assert {each.code for each in check([str(source)]).findings if each.severity.name != "NOTE"} == codes
+    assert {each.code for each in loud(PROGRAM.format(first=first, last=last), tmp_path)} == codes
 
 
 GRID_STRIDE = """#include <cuda_runtime.h>
@@ -71,6 +68,5 @@ int main() {{
     ],
 )
 def test_work_items_that_go_on_by_as_many_as_there_are_take_all(tmp_path, first, last, step, index, found):
-    source = tmp_path / "stride.cu"
-    source.write_text(GRID_STRIDE.format(first=first, last=last, step=step, index=index))
-    assert [each.code for each in check([str(source)]).findings if each.severity.name != "NOTE"] == ["SS109"] * found
+    program = GRID_STRIDE.format(first=first, last=last, step=step, index=index)
+    assert [each.code for each in loud(program, tmp_path)] == ["SS109"] * found
