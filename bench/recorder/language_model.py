@@ -72,6 +72,4 @@ def step() -> None:
     optimizer.step()
 
 
-for _ in range(10):
-    step()
-workload(stand_in, step, torch.cuda.synchronize, steps=20, warm_up=2)
+workload(stand_in, step, torch.cuda.synchronize, first=10, steps=20, warm_up=2)

@@ -83,15 +83,18 @@ def workload(
     stand_in: StandIn,
     step: Callable[[], None],
     wait: Callable[[], None],
+    first: int,
     steps: int,
     rounds: int = 5,
     warm_up: int = 3,
     in_a_step: int = 0,
 ) -> None:
-    """Run what the command line asks for: `serve`, or so many steps in so many rounds, by itself.
+    """Run the first steps, then what the command line asks for: `serve`, or so many steps in so many rounds, by itself.
 
     By itself it prints the milliseconds of a step, a median, or the microseconds of each of `in_a_step` things.
     """
+    for _ in range(first):
+        step()
     if tracker := os.environ.get("EMPTY_TRACKER"):
         ctypes.CDLL(tracker).attach()
     milliseconds = timed(step, wait)
