@@ -7,14 +7,14 @@ from streamsan.model.call import Call
 from streamsan.model.copies import copy_of
 from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
+from streamsan.model.managed import prefetched
 from streamsan.model.operands import CopyOperands, Operand, Shape, layout_of
 from streamsan.model.others import unmodelled
 from streamsan.model.ranges import range_status
 from streamsan.model.statuses import INVALID_VALUE
 from streamsan.model.streams import status_of, stream_argument
 from streamsan.model.values import Fields, Outcome, Value
-from streamsan.model.work import NoWork
-from streamsan.vocabulary import AccessMode, OperationKind, WaitClass
+from streamsan.vocabulary import AccessMode
 
 LONGEST = 1 << 16
 _ARRAY_OPERAND = 2
@@ -49,17 +49,9 @@ def prefetch_batch(core: ModelCore, call: Call) -> Outcome:
     for address, size in zip(addresses, sizes, strict=True):
         status = status_of(stream) or range_status(core, call, address, size)
         reference = core.reference(call.thread, address, size, mode, call.site)
-        core.say(
-            call,
-            OperationKind.PREFETCH,
-            stream=stream.handle,
-            references=[] if reference is None else [reference],
-            detail=WaitClass.NONE,
-            status=status,
-        )
-        if status:
-            return Outcome(status)
-        core.executor.enqueue(call.thread, stream, NoWork(), WaitClass.NONE)
+        outcome = prefetched(core, call, stream, reference, status)
+        if outcome.status:
+            return outcome
     return Outcome()
 
 

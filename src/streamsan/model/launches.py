@@ -12,7 +12,7 @@ from streamsan.model.core import ModelCore
 from streamsan.model.handlers import handles
 from streamsan.model.host_function_body import HostCall
 from streamsan.model.launch_configuration import configuration_status
-from streamsan.model.managed import prefetch_status, remember_prefetch
+from streamsan.model.managed import prefetch_status, prefetched, remember_prefetch
 from streamsan.model.process_state import HostThread
 from streamsan.model.programmatic import combined, is_programmatic, record_events
 from streamsan.model.statuses import INVALID_HANDLE, INVALID_VALUE, SUCCESS
@@ -200,15 +200,7 @@ def prefetch(core: ModelCore, call: Call) -> Outcome:
         call.thread, call.value(Role.INSPECTED), call.value(Role.SIZE) or None, AccessMode.READ, call.site
     )
     status = status_of(stream) or prefetch_status(core, call)
-    core.say(
-        call,
-        OperationKind.PREFETCH,
-        stream=stream.handle,
-        references=[] if reference is None else [reference],
-        detail=WaitClass.NONE,
-        status=status,
-    )
+    outcome = prefetched(core, call, stream, reference, status)
     if not status:
-        core.executor.enqueue(call.thread, stream, NoWork(), WaitClass.NONE)
         remember_prefetch(core, call)
-    return Outcome(status)
+    return outcome

@@ -8,8 +8,12 @@ from streamsan.model.core import ModelCore
 from streamsan.model.ranges import range_status
 from streamsan.model.resources import Allocation
 from streamsan.model.statuses import INVALID_DEVICE, INVALID_VALUE, SUCCESS
+from streamsan.model.streams_and_graphs import Stream
+from streamsan.model.values import Outcome
+from streamsan.model.work import NoWork
 from streamsan.platforms import CUDA
-from streamsan.vocabulary import MemoryKind
+from streamsan.trace.references import Reference
+from streamsan.vocabulary import MemoryKind, OperationKind, WaitClass
 
 HOST = -1
 """cudaCpuDeviceId"""
@@ -71,6 +75,21 @@ def prefetch_status(core: ModelCore, call: Call) -> int:
     if managed_allocation(core, call) is None:
         return INVALID_VALUE
     return range_status(core, call, call.value(Role.INSPECTED), call.value(Role.SIZE)) or location_status(core, call)
+
+
+def prefetched(core: ModelCore, call: Call, stream: Stream, reference: Reference | None, status: int) -> Outcome:
+    """Migrate a range, None where nobody knows it, in the order of a stream, unless `status` says that it fails."""
+    core.say(
+        call,
+        OperationKind.PREFETCH,
+        stream=stream.handle,
+        references=[] if reference is None else [reference],
+        detail=WaitClass.NONE,
+        status=status,
+    )
+    if not status:
+        core.executor.enqueue(call.thread, stream, NoWork(), WaitClass.NONE)
+    return Outcome(status)
 
 
 def remember_prefetch(core: ModelCore, call: Call) -> None:

@@ -11,7 +11,7 @@ from streamsan.model.opencl.handling import event_of, list_values, queue_of
 from streamsan.model.opencl.objects import ClEvent, Queue, handle_of
 from streamsan.model.values import Outcome, Symbol, Value
 from streamsan.trace.references import Reference
-from streamsan.vocabulary import EventKind, OperationKind, WaitClass
+from streamsan.vocabulary import EventKind, MarkerKind, OperationKind, WaitClass
 
 
 def queue_argument(core: ModelCore, call: Call) -> Queue:
@@ -108,3 +108,15 @@ def command(
         detail=wait_class(call) if detail is None else detail,
     )
     return Outcome(0, event_behind(core, call, queue))
+
+
+def list_marker(core: ModelCore, call: Call, queue: Queue) -> None:
+    """Emit a command that comes behind its wait list, and nothing else of the queue."""
+    core.emit(
+        OperationKind.QUEUE_MARKER,
+        call.thread,
+        call.site,
+        call.api.name,
+        stream=queue.handle,
+        detail=MarkerKind.WAIT_LIST,
+    )

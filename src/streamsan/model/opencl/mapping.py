@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamsan.effects import Effect, Role
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore, known_size
-from streamsan.model.opencl.commands import event_behind, queue_argument, wait_class, wait_for_list
+from streamsan.model.opencl.commands import event_behind, list_marker, queue_argument, wait_class, wait_for_list
 from streamsan.model.opencl.handling import handles, memory_of, returned
 from streamsan.model.opencl.memory_objects import reference_to
 from streamsan.model.opencl.objects import Map, MemoryObject, Queue
@@ -13,7 +13,7 @@ from streamsan.model.resources import Allocation, Lifetime
 from streamsan.model.values import Outcome, Pointer
 from streamsan.platforms import OPENCL
 from streamsan.trace.references import Reference
-from streamsan.vocabulary import AccessMode, FreeClass, MarkerKind, MemoryKind, OperationKind, WaitClass
+from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, OperationKind, WaitClass
 
 _READ = OPENCL.constants["CL_MAP_READ"]
 _WRITE = OPENCL.constants["CL_MAP_WRITE"]
@@ -140,21 +140,10 @@ def unmap_memory(core: ModelCore, call: Call) -> Outcome:
             references=[Reference(gone.offset, gone.size, gone.pointer.generation, AccessMode.READ)],
         )
     else:
-        _say_marker(core, call, queue)
+        list_marker(core, call, queue)
     return Outcome(0, event_behind(core, call, queue))
 
 
 def _unknown(core: ModelCore, call: Call, queue: Queue) -> Outcome:
-    _say_marker(core, call, queue)
+    list_marker(core, call, queue)
     return Outcome(0, event_behind(core, call, queue))
-
-
-def _say_marker(core: ModelCore, call: Call, queue: Queue) -> None:
-    core.emit(
-        OperationKind.QUEUE_MARKER,
-        call.thread,
-        call.site,
-        call.api.name,
-        stream=queue.handle,
-        detail=MarkerKind.WAIT_LIST,
-    )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from streamsan.effects import Effect, Role
 from streamsan.model.call import Call
 from streamsan.model.core import LARGEST_SIZE, ModelCore, known_size
-from streamsan.model.opencl.commands import event_behind, queue_argument, wait_for_list
+from streamsan.model.opencl.commands import event_behind, list_marker, queue_argument, wait_for_list
 from streamsan.model.opencl.handling import (
     INVALID_OBJECTS,
     handles,
@@ -27,7 +27,7 @@ from streamsan.model.resources import Allocation, Lifetime
 from streamsan.model.values import Outcome, Pointer, Symbol, Value
 from streamsan.platforms import OPENCL
 from streamsan.trace.references import Reference
-from streamsan.vocabulary import AccessMode, FreeClass, MarkerKind, MemoryKind, OperationKind, SlotFlag
+from streamsan.vocabulary import AccessMode, FreeClass, MemoryKind, OperationKind, SlotFlag
 
 _USE_HOST_POINTER = OPENCL.constants["CL_MEM_USE_HOST_PTR"]
 _COPY_HOST_POINTER = OPENCL.constants["CL_MEM_COPY_HOST_PTR"]
@@ -189,14 +189,7 @@ def _enqueued_free(core: ModelCore, call: Call) -> Outcome:
     pointers = list(list_values(call, Role.LIST))
     if pointers:
         # The command itself: what is freed is freed with it, behind its wait list and nothing else of the queue.
-        core.emit(
-            OperationKind.QUEUE_MARKER,
-            call.thread,
-            call.site,
-            call.api.name,
-            stream=queue.handle,
-            detail=MarkerKind.WAIT_LIST,
-        )
+        list_marker(core, call, queue)
     for value in pointers:
         _say_free(core, call, value, FreeClass.ASYNC, queue.handle)
     if not pointers:
