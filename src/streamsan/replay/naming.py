@@ -6,20 +6,20 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from streamsan.replay.replayed_steps import Node, Step
 from streamsan.rules.launch_names import launched
+from streamsan.rules.nouns import WORK
 from streamsan.trace import Trace
 from streamsan.vocabulary import NodeKind, OperationKind
 
-_NOUNS: dict[OperationKind | NodeKind, str] = {
-    OperationKind.COPY: "the copy",
-    OperationKind.MEMSET: "the fill",
-    OperationKind.PREFETCH: "the prefetch",
-    OperationKind.STREAM_MEMORY_OP: "the stream memory operation",
-    OperationKind.GRAPH_LAUNCH: "the graph launch",
+_STEPS = {
+    **WORK,
     OperationKind.EVENT_RECORD: "the record of an event",
     OperationKind.ALLOC: "the allocation",
     OperationKind.FREE: "the free",
     OperationKind.HOST_ACCESS: "the host",
     OperationKind.HOST_FUNCTION: "the host function",
+}
+"""steps and nodes apart: the same number is another kind there"""
+_NODES = {
     NodeKind.COPY: "the copy node",
     NodeKind.MEMSET: "the fill node",
     NodeKind.HOST: "the host node",
@@ -30,13 +30,13 @@ _NOUNS: dict[OperationKind | NodeKind, str] = {
 }
 _COMMANDS = {"Unmap": "the unmap", "Map": "the map", "Read": "the read", "Write": "the write"}
 """part of the name of an OpenCL function that enqueues a copy -> what its command is called"""
-_KERNELS = (OperationKind.LAUNCH, NodeKind.KERNEL)
 
 
 def called(trace: Trace, piece: Step | Node) -> str:
     """Return the name of an operation or a node: "kernel `scale` (line 39)"."""
     site = trace.site(piece.site)
-    noun = launched(site.label, trace.origin) if piece.kind in _KERNELS else _noun_of(piece)
+    is_kernel = piece.kind == (NodeKind.KERNEL if isinstance(piece, Node) else OperationKind.LAUNCH)
+    noun = launched(site.label, trace.origin) if is_kernel else _noun_of(piece)
     return f"{noun} (line {site.line})" if site.line else noun
 
 
@@ -45,7 +45,7 @@ def _noun_of(piece: Step | Node) -> str:
         noun = next((noun for part, noun in _COMMANDS.items() if part in piece.api), "")
         if noun:
             return noun
-    return _NOUNS.get(piece.kind, "a call")
+    return _NODES.get(piece.kind, "a call") if isinstance(piece, Node) else _STEPS.get(piece.kind, "a call")
 
 
 def _told_apart(trace: Trace, piece: Step | Node, alike: Mapping[str, Collection[int]]) -> str:

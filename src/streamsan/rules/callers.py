@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 
 from streamsan.findings.finding import Related
 from streamsan.order.facts import Operation
-from streamsan.rules.case import MADE_BY, Case
+from streamsan.rules.case import Case
+from streamsan.rules.nouns import MADE_BY
 from streamsan.vocabulary import RelatedRole
 
 DEEPEST_CALLERS = 4

@@ -13,6 +13,7 @@ from streamsan.platforms import Platform, platform_of_call
 from streamsan.rules.collective_names import collective_name
 from streamsan.rules.launch_names import is_library_call, kernel_name, launched
 from streamsan.rules.names_in_lines import MEMORY, STREAM, name_in_line
+from streamsan.rules.nouns import MADE_BY, MADE_HERE, NODES, PLAIN, WORK
 from streamsan.trace.host_threads import thread_name
 from streamsan.trace.site import Site
 from streamsan.trace.source_lines import SourceLines
@@ -326,7 +327,7 @@ class Case:
             if is_library_call(label, self.names.origin):
                 return f"`{label}`"
             return f"the launch of kernel `{kernel_name(label)}`" if label else "a kernel launch"
-        return f"`{api}`" if api else _PLAIN.get(operation.kind, "the call")
+        return f"`{api}`" if api else PLAIN.get(operation.kind, "the call")
 
     def does(self, operation: Operation | None) -> str:
         """Return the name of a piece of work: "kernel `scale`", "the copy", "the host"."""
@@ -349,10 +350,10 @@ class Case:
             return self._node(label, self.api(operation), self.names.origin)
         if kind is OperationKind.OPAQUE_CALL:
             return f"the call of `{label}`" if label else "a call that cannot be seen"
-        noun = _WORK.get(kind)
+        noun = WORK.get(kind)
         api = self.api(operation)
         if noun is None:
-            return f"`{api}`" if api else _PLAIN.get(kind, "an operation")
+            return f"`{api}`" if api else PLAIN.get(kind, "an operation")
         return f"{noun} (`{api}`)" if api else noun
 
     @staticmethod
@@ -360,7 +361,7 @@ class Case:
         """Return the name of a graph's node: captured calls have their own API, others cudaGraphAdd...Node."""
         if "Launch" in api or "KernelNode" in api or (label and not api):
             return launched(label, origin)
-        noun = next((noun for part, noun in _NODES if part in api), "")
+        noun = next((noun for part, noun in NODES if part in api), "")
         return f"{noun} (`{api}`)" if noun else f"the graph node (`{api}`)" if api else "a node of the graph"
 
     def verb(self, operation: Operation | None) -> str:
@@ -459,13 +460,13 @@ class Case:
         if allocation.kind is MemoryKind.STREAM_ORDERED and operation is not None and operation.stream:
             return f"allocated here, in the order of {self.stream(operation)}"
         if allocation.kind is MemoryKind.POOL_BLOCK and operation is not None and operation.stream:
-            return f"{_MADE[allocation.kind]}, for {self.stream(operation)}"
+            return f"{MADE_HERE[allocation.kind]}, for {self.stream(operation)}"
         if allocation.kind is MemoryKind.DEVICE_SYMBOL:
             met = "met" if self.names.origin == RECORDING else "declared"
             return f"{met} here, a variable of the device"
         if self.is_managed_variable():
             return "met here, a managed variable"
-        return _MADE.get(allocation.kind, "allocated here")
+        return MADE_HERE.get(allocation.kind, "allocated here")
 
     def is_constant(self) -> bool:
         """Tell whether the memory is a variable in constant memory, of which kernels' code tells, and nothing else."""
@@ -545,81 +546,6 @@ _LAUNCHED_BY_SYNTAX = frozenset({"cuLaunchKernel", "cuLaunchKernelEx", "cudaLaun
 """What `kernel<<<...>>>(...)` ends in, and nobody wrote"""
 
 _KERNELS = (OperationKind.LAUNCH, OperationKind.GRAPH_NODE, OperationKind.GRAPH_NODE_UPDATE)
-
-_WORK = {
-    OperationKind.QUEUE_MARKER: "the marker",
-    OperationKind.COPY: "the copy",
-    OperationKind.MEMSET: "the fill",
-    OperationKind.PREFETCH: "the prefetch",
-    OperationKind.STREAM_MEMORY_OP: "the stream memory operation",
-    OperationKind.GRAPH_LAUNCH: "the graph launch",
-}
-
-_NODES = (
-    ("Memcpy", "the copy"),
-    ("Memset", "the fill"),
-    ("Free", "the free"),
-    ("Alloc", "the allocation"),
-    ("HostNode", "the host function"),
-    ("HostFunc", "the host function"),
-)
-"""parts of the names of calls that make graph nodes, captured or not, and what the node does"""
-
-_PLAIN = {
-    OperationKind.ALLOC: "the allocation",
-    OperationKind.FREE: "the free",
-    OperationKind.DEVICE_RESET: "the reset",
-    OperationKind.CONTEXT_DESTROY: "the destruction of the context",
-    OperationKind.PROCESS_EXIT: "the exit of the process",
-    OperationKind.MAIN_END: "the end of main",
-    OperationKind.STREAM_SYNCHRONIZE: "the wait",
-    OperationKind.EVENT_SYNCHRONIZE: "the wait",
-    OperationKind.CONTEXT_SYNCHRONIZE: "the wait",
-    OperationKind.STREAM_WAIT_EVENT: "the wait",
-    OperationKind.STREAM_DESTROY: "the destruction of the stream",
-    OperationKind.EVENT_DESTROY: "the destruction of the event",
-    OperationKind.FORK: "the fork",
-    OperationKind.CAPTURE_BEGIN: "the begin of the capture",
-    OperationKind.CAPTURE_END: "the end of the capture",
-    OperationKind.GRAPH_INSTANTIATE: "the instantiation",
-    OperationKind.GRAPH_UPDATE: "the update of the graph",
-    OperationKind.GRAPH_NODE_UPDATE: "the update of the node",
-    OperationKind.GRAPH_CLONE: "the clone of the graph",
-    OperationKind.GRAPH_TRIM: "the trim",
-    OperationKind.HANDLE_DESTROY: "the destruction",
-    OperationKind.HANDLE_CREATE: "the creation",
-    OperationKind.LAUNCH: "a kernel",
-    OperationKind.COPY: "the copy",
-    OperationKind.MEMSET: "the fill",
-}
-
-MADE_BY = {
-    MemoryKind.REGISTERED: "registered",
-    MemoryKind.MAPPED: "mapped",
-    MemoryKind.CL_MAPPED: "mapped",
-    MemoryKind.CL_BUFFER: "made",
-    MemoryKind.IPC: "opened",
-    MemoryKind.POOL_IMPORT: "imported",
-    MemoryKind.POOL_BLOCK: "handed out",
-}
-
-_MADE = {
-    MemoryKind.STREAM_ORDERED: "allocated here, stream-ordered",
-    MemoryKind.MANAGED: "allocated here, managed memory",
-    MemoryKind.PINNED: "allocated here, pinned host memory",
-    MemoryKind.REGISTERED: "registered here",
-    MemoryKind.HOST_HEAP: "allocated here, pageable host memory",
-    MemoryKind.HOST_STACK: "declared here, pageable host memory",
-    MemoryKind.HOST_STATIC: "declared here, pageable host memory",
-    MemoryKind.MAPPED: "mapped here",
-    MemoryKind.CL_MAPPED: "mapped here, for the host",
-    MemoryKind.CL_BUFFER: "made here",
-    MemoryKind.SVM: "allocated here, shared with the host",
-    MemoryKind.IPC: "opened here, another process's memory",
-    MemoryKind.POOL_IMPORT: "imported here",
-    MemoryKind.GRAPH: "allocated here, by a node of the graph",
-    MemoryKind.POOL_BLOCK: "handed out here, by a pool",
-}
 
 
 def byte_count(size: int) -> str:
