@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from opencl_runtime import OpenclMachine, build, compile_program  # noqa: E402
 from streamsan.recorder.environment import own_environment  # noqa: E402
-from streamsan.recorder.launch import Recording, recording  # noqa: E402
+from streamsan.recorder.launch import Recording, Wanted, recording  # noqa: E402
 from streamsan.trace import family  # noqa: E402
 
 MOST_RATIO = 1.15
@@ -39,7 +39,7 @@ def recorded(folder: Path, program: str, given: dict[bytes, bytes], use: Callabl
     """Make a recording for one process, and return what `use` does of it."""
     from streamsan.recorder.preconditions import required_library
 
-    with recording(str(required_library()), str(folder / "run.sst"), program, given, 0, True) as made:
+    with recording(str(required_library()), str(folder / "run.sst"), program, given, Wanted()) as made:
         return use(made)
 
 

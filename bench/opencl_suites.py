@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 from opencl_inputs import write_inputs  # noqa: E402
 from published_programs import STREAMSAN, compared, ran, steady  # noqa: E402
 
-from streamsan.recorder.launch import recording  # noqa: E402
+from streamsan.recorder.launch import Wanted, recording  # noqa: E402
 from streamsan.recorder.preconditions import required_library  # noqa: E402
 
 CHECK_SECONDS = 300.0
@@ -201,7 +201,7 @@ class Bench:
         plain, recorded = [], []
         for _ in range(self._given.turns):
             plain.append(_times(command, work, given))
-            with recording(str(required_library()), str(trace), command[0], given, 0, True) as made:
+            with recording(str(required_library()), str(trace), command[0], given, Wanted()) as made:
                 recorded.append(_times(command, work, made.environment(given, os.getpid())))
         if plain:
             result.seconds = (min(one[0] for one in plain), min(one[0] for one in recorded))

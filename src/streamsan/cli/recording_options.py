@@ -8,6 +8,8 @@ from msgspec import Struct
 from streamsan.cli.option_groups import option_group
 from streamsan.cli.pattern import pattern
 from streamsan.cli.size import size
+from streamsan.recorder.accesses import Accesses
+from streamsan.recorder.launch import Wanted
 
 
 class RecordingOptions(Struct, frozen=True):
@@ -33,6 +35,20 @@ class RecordingOptions(Struct, frozen=True):
     def looks_at_kernels(self) -> bool:
         """Whether the memory that kernels touch is seen on the device."""
         return bool(self.accesses or self.accesses_of or self.accesses_first)
+
+    def wanted(self, accesses: Accesses | None) -> Wanted:
+        """Return what is recorded; `accesses`: with what it is seen what kernels touch."""
+        return Wanted(
+            max_bytes=self.max_size,
+            sites=not self.no_sites,
+            redact=self.redact,
+            code=not self.no_code,
+            host_accesses=self.host_accesses,
+            accesses=accesses,
+            driver_pools=self.pools == "driver",
+            poison=self.poison,
+            times=self.times,
+        )
 
     def require_sense(self) -> None:
         """Raise click.UsageError for what cannot be recorded in one run."""

@@ -97,21 +97,7 @@ def run(
     redaction = None
     if how.redact:
         redaction = redaction_of_this_run(environment, [os.path.dirname(program), os.path.dirname(output)])
-    with recording(
-        str(library),
-        output,
-        program,
-        environment,
-        how.max_size,
-        not how.no_sites,
-        how.redact,
-        code=not how.no_code,
-        host_accesses=how.host_accesses,
-        accesses=seen,
-        driver_pools=how.pools == "driver",
-        poison=how.poison,
-        times=how.times,
-    ) as run_:
+    with recording(str(library), output, program, environment, how.wanted(seen)) as run_:
         try:
             own = partial(run_.environment, environment)
             status = run_program(program, command, own, output=2 if edits.diff else 1)

@@ -24,6 +24,29 @@ COUNTER_BYTES = 4096
 MOST_OMISSIONS = 1 << 16
 
 
+class Wanted(Struct, frozen=True):
+    """What of a program is recorded, and how."""
+
+    max_bytes: int = 0
+    """of a long run the end is kept; 0: all of it"""
+    sites: bool = True
+    """where calls come from"""
+    redact: bool = False
+    """the arguments of processes and kernels are never written, nor machine code"""
+    code: bool = True
+    """the machine code of kernels is kept beside the trace"""
+    host_accesses: bool = False
+    """memory that work uses is protected, so that the host's accesses to it are recorded"""
+    accesses: Accesses | None = None
+    """what kernels touch is seen on the device"""
+    driver_pools: bool = False
+    """frameworks take the driver's pools instead of their own"""
+    poison: bool = False
+    """what was given back is overwritten"""
+    times: bool = False
+    """it is recorded when the device did the work"""
+
+
 class Recording(Struct, frozen=True):
     """A run that is recorded."""
 
@@ -61,44 +84,11 @@ def omissions_in(path: str) -> list[str]:
 
 @contextmanager
 def recording(
-    library: str,
-    output: str,
-    program: str,
-    environment: Mapping[bytes, bytes],
-    max_bytes: int,
-    sites: bool,
-    redact: bool = False,
-    code: bool = True,
-    host_accesses: bool = False,
-    accesses: Accesses | None = None,
-    driver_pools: bool = False,
-    poison: bool = False,
-    times: bool = False,
+    library: str, output: str, program: str, environment: Mapping[bytes, bytes], wanted: Wanted
 ) -> Iterator[Recording]:
-    """Prepare a recording of a program. Its trace is kept as `output`, or goes with the block where that is "".
-
-    `redact`: the arguments of processes and kernels are never written, nor machine code. `code`: the machine code of
-    kernels is kept beside the trace. `host_accesses`: memory that work uses is protected, so that the host's accesses
-    to it are recorded. `accesses`: what kernels touch is seen on the device. `driver_pools`: frameworks take the
-    driver's pools instead of their own. `poison`: what was given back is overwritten. `times`: it is
-    recorded when the device did the work.
-    """
+    """Prepare a recording of a program. Its trace is kept as `output`, or goes with the block where that is ""."""
     with tempfile.TemporaryDirectory(prefix="streamsan-", ignore_cleanup_errors=True) as folder:
-        settings = prepared_settings(
-            folder,
-            output,
-            program,
-            environment,
-            max_bytes,
-            sites,
-            redact,
-            code,
-            host_accesses,
-            accesses,
-            driver_pools,
-            poison,
-            times,
-        )
+        settings = prepared_settings(folder, output, program, environment, wanted)
         try:
             # Another tool keeps its place.
             own = "" if other_tool(environment, library) else library
@@ -108,24 +98,9 @@ def recording(
 
 
 def prepared_settings(
-    folder: str,
-    output: str,
-    program: str,
-    environment: Mapping[bytes, bytes],
-    max_bytes: int,
-    sites: bool,
-    redact: bool = False,
-    code: bool = True,
-    host_accesses: bool = False,
-    accesses: Accesses | None = None,
-    driver_pools: bool = False,
-    poison: bool = False,
-    times: bool = False,
+    folder: str, output: str, program: str, environment: Mapping[bytes, bytes], wanted: Wanted
 ) -> Settings:
-    """Make in a folder what the processes of a run share, and return what the recorder has to know.
-
-    The others are those of `recording`.
-    """
+    """Make in a folder what the processes of a run share, and return what the recorder has to know."""
     counter = os.path.join(folder, "counter")
     with open(make_private_file(counter), "wb") as file:
         file.truncate(COUNTER_BYTES)
@@ -133,11 +108,12 @@ def prepared_settings(
     os.close(make_private_file(omissions))
     trace = os.path.abspath(output) if output else os.path.join(folder, "trace.sst")
     images = code_folder(trace)
-    if code and not redact:
+    if wanted.code and not wanted.redact:
         left_out = make_code_folder(images)
     else:
         remove_images(images)
-        left_out = "--redact" if redact else "--no-code"
+        left_out = "--redact" if wanted.redact else "--no-code"
+    accesses = wanted.accesses
     return Settings(
         output=trace,
         counter=counter,
@@ -148,13 +124,13 @@ def prepared_settings(
         patch=str(PATCH) if accesses else "",
         kernels=accesses.kernels if accesses else "",
         accesses_first=accesses.first if accesses else 0,
-        max_bytes=max_bytes,
-        sites=sites,
-        host_accesses=host_accesses,
-        driver_pools=driver_pools,
-        poison=poison,
-        times=times,
-        redact=redact,
+        max_bytes=wanted.max_bytes,
+        sites=wanted.sites,
+        host_accesses=wanted.host_accesses,
+        driver_pools=wanted.driver_pools,
+        poison=wanted.poison,
+        times=wanted.times,
+        redact=wanted.redact,
         code="" if left_out else images,
         code_left_out=left_out,
     )

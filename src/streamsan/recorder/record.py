@@ -11,7 +11,7 @@ from msgspec import Struct
 from streamsan.recorder.child_process import find_program, run_program
 from streamsan.recorder.completion import complete
 from streamsan.recorder.environment import own_environment
-from streamsan.recorder.launch import recording
+from streamsan.recorder.launch import Wanted, recording
 from streamsan.recorder.nothing_recorded import why_nothing
 from streamsan.recorder.preconditions import RecordingError, obstacle, required_library
 from streamsan.recorder.redaction import redaction_of_this_run
@@ -79,15 +79,16 @@ def record(
             path,
             program,
             given,
-            max_bytes,
-            sites,
-            redact,
-            code,
-            host_accesses,
-            None,
-            driver_pools,
-            poison,
-            times,
+            Wanted(
+                max_bytes=max_bytes,
+                sites=sites,
+                redact=redact,
+                code=code,
+                host_accesses=host_accesses,
+                driver_pools=driver_pools,
+                poison=poison,
+                times=times,
+            ),
         ) as run:
             status = run_program(program, arguments, partial(run.environment, given))
             omissions, files = run.omissions(), run.files()

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from streamsan.recorder.environment import COLLECTIVES, HEAPS, INJECTION, SETTINGS, Settings
 from streamsan.recorder.injection import DRIVER, has_driver
-from streamsan.recorder.launch import omissions_in, prepared_settings
+from streamsan.recorder.launch import Wanted, omissions_in, prepared_settings
 from streamsan.recorder.preconditions import RecordingError, obstacle, required_library
 from streamsan.recorder.run_files import run_files
 from streamsan.trace import reader
@@ -134,7 +134,7 @@ def _ask_for_recorder(max_bytes: int) -> None:
         raise RecordingError(TOO_LATE)
     folder = tempfile.mkdtemp(prefix="streamsan-")
     atexit.register(_remove, folder, os.getpid())
-    settings = prepared_settings(folder, "", sys.executable, os.environb, max_bytes, sites=True)
+    settings = prepared_settings(folder, "", sys.executable, os.environb, Wanted(max_bytes=max_bytes))
     # The driver reads the environment as it is when CUDA is initialised, and so does streamsan.h.
     os.environ[INJECTION] = str(library)
     os.environ.setdefault(HEAPS, str(library))
