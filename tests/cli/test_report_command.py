@@ -93,3 +93,14 @@ def test_patches_are_in_the_page_where_they_are_asked_for(tmp_path: Path) -> Non
     assert main(["check", "--format", "html", "--diff", "--report", str(page), SOURCE]) == 1
     diffs = [finding["diff"] for finding in data_of(page)["findings"] if finding["code"] == "SS102"]
     assert ["+    CUDA_CHECK(cudaFreeAsync(input, compute));" in diff for diff in diffs] == [True]
+
+
+def test_a_strict_report_fails_where_something_was_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, page = tmp_path / "a.cu", tmp_path / "out.html"
+    source.write_text('#include "nowhere.h"\nint main() { cudaDeviceSynchronize(); }\n')
+    assert main(["report", str(source), "-o", str(page)]) == 0
+    assert main(["report", str(source), "-o", str(page), "--strict"]) == 2
+    assert page.exists()
+    assert (
+        capsys.readouterr().err == f"streamsan: --strict: not everything was read: 1 include not found ({source}:1)\n"
+    )

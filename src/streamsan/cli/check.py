@@ -22,11 +22,11 @@ from streamsan.cli.reading_options import MacrosInOrder, ReadingOptions, reading
 from streamsan.cli.report_options import (
     ReportOptions,
     deliver,
+    fails_strictly,
     has_findings,
     report_options,
     say_each,
     say_problems,
-    say_unread,
 )
 from streamsan.cli.standard_input import DASH
 from streamsan.report import Problem
@@ -105,10 +105,7 @@ def check(
         _print(reporting.render(report, sys.stdout))
     if checked.interrupted:
         return INTERRUPTED
-    if reporting.strict and report.unread:
-        say_unread(report.unread)
-        return 2
-    if request.expanded.unreadable or checked.unreadable:
+    if fails_strictly(report, reporting) or request.expanded.unreadable or checked.unreadable:
         return 2
     return 1 if has_findings(report) and not exit_zero else 0
 

@@ -17,7 +17,7 @@ from streamsan.cli.checking import check_all
 from streamsan.cli.checking_options import jobs_option
 from streamsan.cli.output_place import require_place
 from streamsan.cli.reading_options import source_root_option
-from streamsan.cli.report_options import ReportOptions, deliver, report_options, say_problems
+from streamsan.cli.report_options import ReportOptions, deliver, fails_strictly, report_options, say_problems
 from streamsan.report import Problem
 from streamsan.report.printable import printable
 
@@ -59,7 +59,8 @@ def report(paths: Sequence[str], output: str, source_roots: Sequence[str], jobs:
         return 2
     count = len(made.findings)
     click.echo(f"{printable(output)}: {count:,} {'finding' if count == 1 else 'findings'}")
-    return 2 if request.expanded.unreadable or checked.unreadable else 0
+    incomplete = fails_strictly(made, reporting)
+    return 2 if incomplete or request.expanded.unreadable or checked.unreadable else 0
 
 
 def _read_again(paths: Sequence[str]) -> tuple[list[Checked], list[Problem]]:

@@ -18,7 +18,6 @@ from streamsan.cli.option_groups import option_group
 from streamsan.cli.rule_codes import complete_codes
 from streamsan.evidence.proofs import Proofs
 from streamsan.findings.finding import Finding, Severity
-from streamsan.findings.reading_gaps import Unread
 from streamsan.report import Problem, Report
 from streamsan.report.formats import FORMATS, draws, has_hidden_notes, renderer
 from streamsan.report.printable import printable
@@ -73,9 +72,12 @@ def deliver(report: Report, reporting: ReportOptions, file: str) -> bool:
     return True
 
 
-def say_unread(unread: Unread) -> None:
-    """Say why a check that is `--strict` fails: what was not read."""
-    click.echo(f"streamsan: --strict: not everything was read: {printable(unread.places)}", err=True)
+def fails_strictly(report: Report, reporting: ReportOptions) -> bool:
+    """Tell whether a check that is `--strict` fails, and say why: what was not read."""
+    if not reporting.strict or not report.unread:
+        return False
+    click.echo(f"streamsan: --strict: not everything was read: {printable(report.unread.places)}", err=True)
+    return True
 
 
 def has_findings(report: Report) -> bool:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from streamsan.analysis.checked import Checked, UnreadableError
 from streamsan.analysis.traces import check_trace, unproven_trace
-from streamsan.cli.report_options import ReportOptions, deliver, has_findings, say_problems, say_unread
+from streamsan.cli.report_options import ReportOptions, deliver, fails_strictly, has_findings, say_problems
 from streamsan.cli.simulated import Ran
 from streamsan.evidence.proofs import Proofs
 from streamsan.report import Problem, Report
@@ -47,10 +47,7 @@ class Reporter(Struct, frozen=True):
         elif self.stream is not None:
             self.stream.write(self.options.render(report, self.stream))
             self.stream.flush()
-        incomplete = self.options.strict and bool(report.unread)
-        if incomplete:
-            say_unread(report.unread)
-        return has_findings(report), incomplete or not written
+        return has_findings(report), fails_strictly(report, self.options) or not written
 
 
 def checked_run(trace: Trace | None, target: str, proofs: Proofs | None) -> tuple[list[Checked], list[Problem]]:
