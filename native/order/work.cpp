@@ -421,6 +421,11 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
     own.operation.flags = static_cast<std::uint8_t>(
         (own.operation.flags & (exact_extent(operation.kind) ? reference_bits : touches_bit)) | touches_bit |
         static_cast<std::uint8_t>(reference.mode));
+    // Nobody knows where in the memory it is: only what takes all of that surely meets it.
+    const bool anywhere = operation.assumed();
+    if (anywhere) own.operation.flags = static_cast<std::uint8_t>(own.operation.flags & ~touches_bit);
+    Operation told = operation;
+    told.flags = static_cast<std::uint8_t>(told.flags & ~bit(SlotFlag::ASSUMED));
     const Epoch body = threads_[operation.thread].body;
     const auto judge = [&](const Placed& use, const Part& part, bool bulk, const Operation* node = nullptr) {
         if (reads && use.operation.reads_only()) return;
@@ -449,8 +454,10 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         const Verdict order = verdict(clock, use.epoch);
         if (order == Verdict::run || (order == Verdict::unseen && allocation.marks.escaped)) return;
         Fact fact(order == Verdict::observed ? RuleCode::RELIES_ON_IMPLICIT_SYNC : RuleCode::HOST_BUFFER_IN_FLIGHT,
-                  reads ? FactVariant::HOST_READ : FactVariant::HOST_WRITE, operation, allocation);
+                  reads ? FactVariant::HOST_READ : FactVariant::HOST_WRITE, told, allocation);
         fact.with(RelatedRole::USE, use.operation);
+        const bool takes_all = used.plain() && allocation.size != 0 && part.begin <= reference.address &&
+                               part.end >= allocation.end() && part.rows == nullptr;
         const bool unknown_mode = reads && use.operation.mode() == AccessMode::OPAQUE;
         // An access of unknown extent surely touches its first byte, and perhaps what lies behind it.
         const bool may_not_reach = reference.size == 0 && part.end != 0 && reference.address < part.begin;
@@ -460,7 +467,7 @@ void Engine::judge_host_access(Process& process, const Allocation& allocation, c
         add_doubts(fact, process, order, nullptr, use.operation);
         if (order == Verdict::observed) name_wait(fact, use.epoch, clock);
         fact.assumed |= callers || may_not_reach || between_rows || use.operation.assumed() ||
-                        allocation.marks.assumed || unknown_mode;
+                        allocation.marks.assumed || unknown_mode || (anywhere && !takes_all);
         if (!bulk) {
             fact.likely = beside == Beside::likely && !fact.assumed;
             fact.assumed |= beside != Beside::sure;

@@ -141,7 +141,9 @@ class HostSide:
         *,
         polls: bool = False,
     ) -> None:
-        """The host reads or writes `size` bytes itself (None: not known how many); `certain` false: perhaps.
+        """The host reads or writes `size` bytes itself (None: not known how many).
+
+        `certain` false: anywhere in the memory from there on.
 
         `polls`: it may read there again and again, until what it waits for is written.
         """
