@@ -15,6 +15,9 @@ inline bool is_opencl_object(HandleKind kind) {
            kind == HandleKind::SUB_BUFFER || kind == HandleKind::COMMAND_BUFFER;
 }
 
+/// Whether it is a number that each context counts for itself: of two that are the same nobody knows which is meant.
+inline bool is_image_object(HandleKind kind) { return kind == HandleKind::TEXTURE || kind == HandleKind::SURFACE; }
+
 class Handles {
 public:
     explicit Handles(Facts& facts) : facts_(facts) {}

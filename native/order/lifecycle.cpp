@@ -107,6 +107,7 @@ std::uint64_t& Engine::open_objects(Process& process, std::uint32_t context) {
 
 void Engine::handle_create(const Slot& slot, Process& process, const Operation& operation) {
     const auto kind = static_cast<HandleKind>(slot.detail);
+    if (is_image_object(kind)) return;
     const bool holds = is_opencl_object(kind);
     const std::uint32_t context = holds ? process.contexts.find(slot.address) : none;
     handles_.create(process, kind, slot.object, context, operation);
@@ -116,7 +117,7 @@ void Engine::handle_create(const Slot& slot, Process& process, const Operation& 
 
 void Engine::handle_destroy(const Slot& slot, Process& process, const Operation& operation) {
     const auto kind = static_cast<HandleKind>(slot.detail);
-    if (!handles_.admit(process, kind, slot.object, operation)) return;
+    if (is_image_object(kind) || !handles_.admit(process, kind, slot.object, operation)) return;
     if (kind == HandleKind::GRAPH_EXEC) exec_destroyed(slot, process, operation);
     if (is_opencl_object(kind)) {
         std::uint64_t& open = open_objects(process, handles_.context_of(process, kind, slot.object));

@@ -6,7 +6,7 @@ import pytest
 from recorded_scenarios import Scenarios, scenarios
 
 from streamsan.trace.rows import Rows
-from streamsan.vocabulary import MemoryKind, OperationKind, SlotFlag, ValueOperation, WaitClass
+from streamsan.vocabulary import HandleKind, MemoryKind, OperationKind, SlotFlag, ValueOperation, WaitClass
 
 DEVICE, HOST = 0x7F0000000000, 0x7E0000000000
 ONE, TWO, READY = 0x1001, 0x1002, 0x2001
@@ -196,6 +196,32 @@ def test_arrays_have_places_of_their_own(recorded: Scenarios) -> None:
     assert copies[5].references[1] == (other, 0, "READ", 0)
     frees = recorded.operations("array_copies", OperationKind.FREE)
     assert [(each.view.address, each.view.status) for each in frees] == [(base, 0), (base, 400), (other, 0)]
+
+
+def test_texture_and_surface_objects_say_what_they_were_made_of(recorded: Scenarios) -> None:
+    array, levels = recorded.operations("image_objects", OperationKind.ALLOC)[1:]
+    made = recorded.operations("image_objects", OperationKind.HANDLE_CREATE)
+    texture, surface = HandleKind.TEXTURE, HandleKind.SURFACE
+    sizes = (1 << 56) - 1
+    said = [(each.view.detail, each.view.object, each.view.address, each.view.size & sizes, each.view.size >> 56)
+            for each in made]  # fmt: skip
+    assert said == [
+        (texture, 1, A + 256, 4096, 16),
+        (texture, 2, A, 19 * 512 + 100, 1),
+        (texture, 3, A, 0, 0),  # of blocks of texels
+        (surface, 1, array.view.address, 8192, 4),
+        (texture, 4, array.view.address, 0, 0),  # of a view, where it begins is not said
+        (texture, 5, levels.view.address, 0, 0),
+        (surface, 2, levels.view.address, 0, 0),
+        (surface, 3, 0, 0, 0),  # an array that nobody made
+    ]
+    gone = recorded.operations("image_objects", OperationKind.HANDLE_DESTROY)
+    assert [(each.view.detail, each.view.object, each.view.status) for each in gone] == [
+        (texture, 1, 0),
+        (surface, 1, 1),
+    ]
+    refused = recorded.operations("image_objects", OperationKind.CALL)
+    assert [(each.api, each.view.status) for each in refused] == [("cuTexObjectCreate", 1)] * 2
 
 
 def test_batches(recorded: Scenarios) -> None:

@@ -112,3 +112,5 @@ def test_a_new_file_begins_with_what_is_alive(recorded: Scenarios) -> None:
         (ALLOC, "ARRAY", 8192),
     ]
     assert all(each.view.api == 0 for each in found)  # restated
+    (texture,) = recorded.operations("rotation", OperationKind.HANDLE_CREATE)
+    assert (texture.view.object, texture.view.address, texture.view.api) == (2, DEVICE, 0)

@@ -34,6 +34,33 @@ struct FlatArrayDescriptor {
     std::uint32_t channels;
 };
 
+/// CUDA_RESOURCE_DESC: what a texture or surface object is made of.
+struct ResourceDescription {
+    enum class Type : std::uint32_t { array = 0, mipmapped_array = 1, linear = 2, pitched = 3 };
+    struct Linear {
+        Word address;
+        std::uint32_t format;
+        std::uint32_t channels;
+        std::size_t bytes;
+    };
+    struct Pitched {
+        Word address;
+        std::uint32_t format;
+        std::uint32_t channels;
+        std::size_t width;  ///< in texels
+        std::size_t height;
+        std::size_t pitch;
+    };
+    Type type;
+    union {
+        Word array;
+        Linear linear;
+        Pitched pitched;
+        std::uint32_t reserved[32];
+    };
+    std::uint32_t flags;
+};
+
 /// CUmemcpySrcAccessOrder.
 enum class SourceOrder : std::uint32_t { invalid = 0, stream = 1, during_call = 2, any = 3 };
 

@@ -8,6 +8,7 @@
 #include "recorder/cuda/driver.hpp"
 #include "recorder/cuda/handlers.hpp"
 #include "recorder/cuda/host_accesses.hpp"
+#include "recorder/cuda/image_objects.hpp"
 #include "recorder/cuda/live_handles.hpp"
 #include "recorder/cuda/recorder.hpp"
 #include "recorder/cuda/reused_blocks.hpp"
@@ -70,6 +71,7 @@ void memory_goes_on(const Range& range) {
 
 void memory_loses_context(std::uint64_t context) {
     arrays().lose_context(context);
+    image_objects().lose_context(context);
     if (recorder()->host_accesses) open_all_host_memory();
     if (recorder()->poisons) reused_blocks_forgotten(0, UINT64_MAX);
     std::vector<std::uint64_t> lost;
@@ -116,6 +118,7 @@ void restate_memory(Lane& lane) {
         restate(lane, slot);
     });
     arrays().restate(lane);
+    image_objects().restate(lane);
     restate_blocks(lane);
 }
 
@@ -123,6 +126,7 @@ void memory_after_fork() {
     made().forget_after_fork();
     recorder()->memory.forget_after_fork();
     arrays().after_fork();
+    image_objects().after_fork();
     blocks_after_fork();
     recorder()->poisons = false;  // a child cannot use its parent's memory, and another thread may have had a lock
     row_table().after_fork();

@@ -74,6 +74,7 @@ void register_allocations(HandlerTable& table) {
 void register_memory(HandlerTable& table) {
     register_allocations(table);
     register_array_calls(table);
+    register_images(table);
     register_mappings(table);
     register_imports(table);
     register_pools(table);

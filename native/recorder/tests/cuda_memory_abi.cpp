@@ -25,6 +25,25 @@ SAME(LaunchKernelExCall, extra, cuLaunchKernelEx_params, extra);
 static_assert(sizeof(ours::FlatArrayDescriptor) == sizeof(CUDA_ARRAY_DESCRIPTOR));
 SAME(FlatArrayDescriptor, format, CUDA_ARRAY_DESCRIPTOR, Format);
 SAME(FlatArrayDescriptor, channels, CUDA_ARRAY_DESCRIPTOR, NumChannels);
+static_assert(sizeof(ours::ResourceDescription) == sizeof(CUDA_RESOURCE_DESC));
+SAME(ResourceDescription, type, CUDA_RESOURCE_DESC, resType);
+SAME(ResourceDescription, array, CUDA_RESOURCE_DESC, res.array.hArray);
+SAME(ResourceDescription, array, CUDA_RESOURCE_DESC, res.mipmap.hMipmappedArray);
+SAME(ResourceDescription, linear.address, CUDA_RESOURCE_DESC, res.linear.devPtr);
+SAME(ResourceDescription, linear.format, CUDA_RESOURCE_DESC, res.linear.format);
+SAME(ResourceDescription, linear.channels, CUDA_RESOURCE_DESC, res.linear.numChannels);
+SAME(ResourceDescription, linear.bytes, CUDA_RESOURCE_DESC, res.linear.sizeInBytes);
+SAME(ResourceDescription, pitched.address, CUDA_RESOURCE_DESC, res.pitch2D.devPtr);
+SAME(ResourceDescription, pitched.format, CUDA_RESOURCE_DESC, res.pitch2D.format);
+SAME(ResourceDescription, pitched.width, CUDA_RESOURCE_DESC, res.pitch2D.width);
+SAME(ResourceDescription, pitched.height, CUDA_RESOURCE_DESC, res.pitch2D.height);
+SAME(ResourceDescription, pitched.pitch, CUDA_RESOURCE_DESC, res.pitch2D.pitchInBytes);
+SAME(ResourceDescription, flags, CUDA_RESOURCE_DESC, flags);
+static_assert(static_cast<unsigned>(ours::ResourceDescription::Type::array) == CU_RESOURCE_TYPE_ARRAY);
+static_assert(static_cast<unsigned>(ours::ResourceDescription::Type::mipmapped_array) ==
+              CU_RESOURCE_TYPE_MIPMAPPED_ARRAY);
+static_assert(static_cast<unsigned>(ours::ResourceDescription::Type::linear) == CU_RESOURCE_TYPE_LINEAR);
+static_assert(static_cast<unsigned>(ours::ResourceDescription::Type::pitched) == CU_RESOURCE_TYPE_PITCH2D);
 SAME(ExternalBuffer, size, CUDA_EXTERNAL_MEMORY_BUFFER_DESC, size);
 static_assert(sizeof(ours::ExternalBuffer) == sizeof(CUDA_EXTERNAL_MEMORY_BUFFER_DESC));
 #if CUDA_VERSION >= 12080

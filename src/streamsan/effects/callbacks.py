@@ -48,9 +48,10 @@ _ALSO = frozenset({"cuCtxDetach", "cuModuleGetGlobal", "cuLibraryGetGlobal", "cu
                    "cuFuncSetSharedSize", "cuModuleLoad", "cuModuleLoadData", "cuModuleLoadDataEx",
                    "cuModuleLoadFatBinary", "cuModuleGetFunction", "cuLibraryLoadData",
                    "cuLibraryLoadFromFile", "cuMemExportToShareableHandle", "cuMemGetHandleForAddressRange",
-                   "cuMulticastBindMem"})  # fmt: skip
+                   "cuMulticastBindMem", "cuTexObjectCreate", "cuTexObjectDestroy", "cuSurfObjectCreate",
+                   "cuSurfObjectDestroy"})  # fmt: skip
 """Driver calls whose effect in the model is none, and that a recorder needs: they end a context or handles of kernels,
-name memory, load code, say what launches are given, or let others than this process write to memory."""
+name memory, load code, say what launches are given or reach memory by, or let others than this process write to it."""
 
 _HOT_EFFECTS = frozenset({Effect.LAUNCH, Effect.STREAM_QUERY, Effect.EVENT_QUERY, Effect.EVENT_RECORD,
                           Effect.STREAM_WAIT_EVENT, Effect.GRAPH_LAUNCH, Effect.GET_DEVICE, Effect.CAPTURE_INFO,

@@ -65,7 +65,7 @@ class OperationKind(IntEnum):
     HANDLE_USE = 43
     """any other use of handle `object`; detail: HandleKind"""
     HANDLE_CREATE = 44
-    """the pool, graph or other handle `object` exists; detail: HandleKind"""
+    """the pool, graph or other handle `object` exists; of a texture or surface object `address` is the memory that it was made of, and `size` how many bytes that has (bits 0 to 55; 0: not known) and a texel of it (from bit 56 on; 0: not known); detail: HandleKind"""
     HANDLE_DESTROY = 45
     """the pool, graph or other handle `object` is destroyed; memory of a pool outlives it (A-07); detail: HandleKind"""
     ALLOC = 48
@@ -357,6 +357,10 @@ class HandleKind(IntEnum):
     """an OpenCL buffer made of a region of another one"""
     COMMAND_BUFFER = 11
     """an OpenCL command buffer"""
+    TEXTURE = 12
+    """a texture object: a number that kernels are given; each context counts its own"""
+    SURFACE = 13
+    """a surface object: the same"""
 
 
 class EdgeClass(IntEnum):

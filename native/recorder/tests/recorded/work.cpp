@@ -292,6 +292,49 @@ SCENARIO(array_copies) {
     call("cuMipmappedArrayDestroy", {handle});
 }
 
+abi::ResourceDescription linear_image(std::uint64_t address, std::uint64_t bytes) {
+    abi::ResourceDescription made_of{};
+    made_of.type = abi::ResourceDescription::Type::linear;
+    made_of.linear = {address, 0x20, 4, bytes};  // four floats
+    return made_of;
+}
+
+abi::ResourceDescription array_image(std::uint64_t handle) {
+    abi::ResourceDescription made_of{};
+    made_of.array = handle;
+    return made_of;
+}
+
+SCENARIO(image_objects) {
+    const std::uint64_t a = allocate(device, megabyte);
+    const abi::ResourceDescription linear = linear_image(a + 256, 4096);
+    make("cuTexObjectCreate", 1, {at(linear), 0x10, 0});
+    abi::ResourceDescription pitched{};
+    pitched.type = abi::ResourceDescription::Type::pitched;
+    pitched.pitched = {a, 0x01, 1, 100, 20, 512};
+    make("cuTexObjectCreate", 2, {at(pitched), 0x10, 0});
+    pitched.pitched.format = 0xb0;  // blocks of texels
+    make("cuTexObjectCreate", 3, {at(pitched), 0x10, 0});
+    abi::ArrayDescriptor description{64, 32, 0, 0x20, 1, 0};
+    const abi::ResourceDescription array = array_image(make("cuArray3DCreate", 0x555000, {at(description)}));
+    make("cuSurfObjectCreate", 1, {at(array)});
+    std::uint64_t view[14]{};
+    make("cuTexObjectCreate", 4, {at(array), 0x10, at(view)});
+    const std::uint64_t levels = make("cuMipmappedArrayCreate", 0x556000, {at(description), 3});
+    abi::ResourceDescription mipmapped = array_image(levels);
+    mipmapped.type = abi::ResourceDescription::Type::mipmapped_array;
+    make("cuTexObjectCreate", 5, {at(mipmapped), 0x10, 0});
+    const abi::ResourceDescription level = array_image(make("cuMipmappedArrayGetLevel", 0x556800, {levels, 1}));
+    make("cuSurfObjectCreate", 2, {at(level)});
+    const abi::ResourceDescription nobodys = array_image(0x999);
+    make("cuSurfObjectCreate", 3, {at(nobodys)});
+    std::uint64_t none = 0;
+    call("cuTexObjectCreate", {at(none), at(linear), 0x10, 0}, 1);
+    call("cuTexObjectCreate", {at(none), 0, 0x10, 0}, 1);
+    call("cuTexObjectDestroy", {1});
+    call("cuSurfObjectDestroy", {1}, 1);
+}
+
 SCENARIO(batches) {
     stream(one);
     const std::uint64_t a = allocate(device, megabyte);
@@ -451,6 +494,9 @@ SCENARIO(rotation) {
     call("cuMemFree", {device + 8 * megabyte});
     abi::ArrayDescriptor description{64, 32, 0, 0x20, 1, 0};
     make("cuArray3DCreate", 0x555000, {at(description)});
+    const abi::ResourceDescription linear = linear_image(device, 1024);
+    for (const std::uint64_t object : {1, 2}) make("cuTexObjectCreate", object, {at(linear), 0x10, 0});
+    call("cuTexObjectDestroy", {1});
     for (int round = 0; round < 40000; ++round) call("cuMemsetD8Async", {device, 0, 100, one});
 }
 
