@@ -15,6 +15,7 @@ from streamsan.machine_code.constant_reads import CONSTANT_READ, with_constant_r
 from streamsan.machine_code.control_flow import Block, blocks_of
 from streamsan.machine_code.cubin import KernelLayout
 from streamsan.machine_code.disassembler import Instruction
+from streamsan.machine_code.image_instructions import is_on_line
 from streamsan.machine_code.machine_operations import (
     BRANCHES,
     MEMORY,
@@ -62,6 +63,8 @@ class AddressCode(Struct, frozen=True):
     constants: ConstantBank
     variables: frozenset[str]
     """those of the device that it may touch"""
+    images: Mapping[int | str, bool]
+    """words that are numbers of texture and surface objects; whether each is accessed as a line of texels only"""
 
 
 def address_code(
@@ -69,10 +72,12 @@ def address_code(
     instructions: Sequence[Instruction],
     labels: Mapping[str, int],
     tensor_maps: Mapping[int, int] | None,
+    images: Mapping[int, tuple[int, ...]],
 ) -> AddressCode:
     """Read the operands of a kernel's code, whose pointers were followed, and leave out what decides no address.
 
-    `tensor_maps`: the words that are tensor maps; None: nobody knows which are.
+    `tensor_maps`: the words that are tensor maps; None: nobody knows which are. `images`: index of each access of an
+    image -> the words by which it may go.
     """
     layout, constants, touched = flow.layout, flow.constants, flow.touched
     blocks, _ = blocks_of(instructions, labels)
@@ -80,6 +85,7 @@ def address_code(
         at: tuple(name for name in flow.named(origins) if not _is_own_table(name))
         for at, origins in flow.places.items()
     }
+    words.update(images)
     unclear = set(flow.named(touched.unsure | flow.shared))
     if tensor_maps is not None:
         unclear.update(tensor_maps)
@@ -114,7 +120,17 @@ def address_code(
             [name for found in words.values() for name in found if isinstance(name, str)]
             + [each.symbol for each in constants]
         ),
+        _lines(instructions, images),
     )
+
+
+def _lines(instructions: Sequence[Instruction], images: Mapping[int, tuple[int, ...]]) -> dict[int | str, bool]:
+    found: dict[int | str, bool] = {}
+    for at, words in images.items():
+        line = is_on_line(instructions[at].opcode, instructions[at].operands)
+        for word in words:
+            found[word] = found.get(word, True) and line
+    return found
 
 
 def _is_own_table(name: int | str) -> bool:
@@ -233,6 +249,6 @@ def _seed(operation: Operation, words: Mapping[int, tuple[int | str, ...]], stac
     return (
         operation.name in BRANCHES
         or operation.name == CONSTANT_READ
-        or (operation.name in MEMORY and bool(words.get(operation.at)))
+        or ((operation.name in MEMORY or operation.image is not None) and bool(words.get(operation.at)))
         or (stack and operation.name in STACK_STORES)
     )

@@ -106,6 +106,22 @@ def boxes_of(begins: NDArray[np.int64], width: int, steps: Sequence[tuple[int, i
     return [box(int(begin), int(size), steps) for begin, size in zip(begins, widths, strict=True)]
 
 
+def reaches_zero(begins: NDArray[np.int64], steps: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether 0 is one of `begins`, or a sum of one and multiples of distances, as often as the `steps` say.
+
+    Of distances that lie between each other it may be missed.
+
+    >>> reaches_zero(np.array([-5, 3]), [(1, 4), (4, 2)]), reaches_zero(np.array([-5, 3]), [(4, 2)])
+    (True, False)
+    """
+    left = -begins
+    for distance, count in sorted(steps, key=lambda each: -abs(each[0])):
+        if distance:
+            times = np.clip(left // distance, 0, count - 1)
+            left = np.unique(np.concatenate([left - np.clip(times - less, 0, None) * distance for less in (0, 1)]))
+    return bool((left == 0).any())
+
+
 def _runs(begins: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Ranges in the order of their begins, those that touch made one."""
     reached = np.maximum.accumulate(ends)

@@ -8,7 +8,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from streamsan.kernels.uses import Use
+from streamsan.machine_code import opcodes
 from streamsan.machine_code.cubin import Cubin, KernelLayout
+from streamsan.machine_code.handle_flow import HandleFlow
+from streamsan.machine_code.image_instructions import is_of_surface
 from streamsan.machine_code.kernel_code import KernelCode, kernels_of
 from streamsan.machine_code.pointer_flow import FOUND, PointerFlow, Touched
 from streamsan.machine_code.poll_loops import polls_in
@@ -36,6 +39,13 @@ class KernelAccesses(Struct, frozen=True):
     chosen: frozenset[int] = frozenset()
     """words of an array that it follows only by an index: those of them that no index of a launch names, it does not"""
 
+    images: dict[int, Use] = {}
+    """the words that are numbers of texture and surface objects, and how it uses the memory behind these"""
+    chosen_images: frozenset[int] = frozenset()
+    """those of an array that it goes by only by an index"""
+    surfaces: frozenset[int] = frozenset()
+    """those that are numbers of surface objects, by the instructions"""
+
     def use(self, offset: int) -> Use | None:
         """How the word at `offset` is used; None: nothing is reached through it."""
         if not self.whole:
@@ -52,6 +62,8 @@ def kernel_accesses(code: KernelCode) -> KernelAccesses:
     """Read one kernel."""
     flow = code.pointer_flow
     found = replace(_accesses(code.layout, flow), talks=any(_is_of_system(each.opcode) for each in code.instructions))
+    if code.handle_flow is not None:
+        found = _with_images(found, code, code.handle_flow)
     if code.constants:
         symbols = [each.symbol for each in code.constants]
         if flow.touched.any_constant:
@@ -71,6 +83,27 @@ def kernel_accesses(code: KernelCode) -> KernelAccesses:
         use = _use_of(bool(ways & READS), bool(ways & WRITES), bool(ways & UPDATES))
         found.words[word] = use if found.words.get(word, use) == use else Use(AccessMode.OPAQUE)
     return found
+
+
+def _with_images(found: KernelAccesses, code: KernelCode, flow: HandleFlow) -> KernelAccesses:
+    ways: dict[int, set[str]] = {}
+    for at, words in flow.accesses().items():
+        for word in words:
+            ways.setdefault(word, set()).add(code.instructions[at].opcode.partition(".")[0])
+    return replace(
+        found,
+        follows_found=found.follows_found or flow.any_found,
+        images={
+            word: _use_of(
+                not opcodes.IMAGE_READS.isdisjoint(names),
+                not opcodes.IMAGE_WRITES.isdisjoint(names),
+                not opcodes.IMAGE_UPDATES.isdisjoint(names),
+            )
+            for word, names in ways.items()
+        },
+        chosen_images=frozenset(word for word in ways if flow.one_of_many(word)),
+        surfaces=frozenset(word for word, names in ways.items() if any(map(is_of_surface, names))),
+    )
 
 
 def _is_of_system(opcode: str) -> bool:

@@ -13,6 +13,8 @@ from streamsan.machine_code.address_code import AddressCode
 from streamsan.machine_code.constant_bank import BANK, ConstantVariable, sound_variables
 from streamsan.machine_code.cubin import Cubin, KernelLayout, Parameter
 from streamsan.machine_code.disassembler import Instruction, disassembled
+from streamsan.machine_code.handle_flow import HandleFlow
+from streamsan.machine_code.image_instructions import IMAGE_ACCESSES
 from streamsan.machine_code.pointer_flow import PointerFlow
 from streamsan.machine_code.tensor_maps import copies_by_maps, tensor_maps
 
@@ -40,12 +42,22 @@ class KernelCode(Struct, frozen=True, dict=True):
     @cached_property
     def address_code(self) -> AddressCode:
         """What of the code decides addresses: read once for all launches."""
-        return addresses_of.address_code(self.pointer_flow, self.instructions, self.labels, self.tensor_maps)
+        images = {} if self.handle_flow is None else self.handle_flow.accesses()
+        return addresses_of.address_code(self.pointer_flow, self.instructions, self.labels, self.tensor_maps, images)
 
     @cached_property
     def pointer_flow(self) -> PointerFlow:
         """Which register may hold which address: most of the time that the reading of a kernel takes."""
         flow = PointerFlow(self.layout, self.addresses, self.constants)
+        flow.run(self.instructions, self.labels)
+        return flow
+
+    @cached_property
+    def handle_flow(self) -> HandleFlow | None:
+        """Which register may hold the number of which texture or surface object; None: the kernel accesses none."""
+        if not any(each.opcode.partition(".")[0] in IMAGE_ACCESSES for each in self.instructions):
+            return None
+        flow = HandleFlow(self.layout, self.addresses)
         flow.run(self.instructions, self.labels)
         return flow
 

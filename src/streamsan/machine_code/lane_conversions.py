@@ -1,16 +1,34 @@
-"""Numbers that become floating-point ones, and back: by way of them compilers divide."""
+"""Numbers that become floating-point ones, and back: by way of them compilers divide, and name texels."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from streamsan.machine_code.instruction_operands import Constant, Register
 from streamsan.machine_code.lane_arithmetic import SIGNED, as_float, float_bits, rounded_up
 from streamsan.machine_code.lane_comparison import Cutting
 from streamsan.machine_code.lane_state import Effect, State
-from streamsan.machine_code.lane_values import fitted, halves, wrapped
-from streamsan.machine_code.machine_operations import Operation
+from streamsan.machine_code.lane_values import (
+    PARTS,
+    WHOLE,
+    Half,
+    Sum,
+    Value,
+    Wide,
+    bounds,
+    every,
+    fitted,
+    halves,
+    low_word,
+    mask_of,
+    total,
+    wrapped,
+)
+from streamsan.machine_code.machine_operations import Operation, Source
 
 _WORD = 1 << 32
+_EXACT = 1 << 24
+"""below this, floating-point numbers of 32 bits have all whole numbers"""
 
 
 def _to_float(state: State, operation: Operation, cutting: Cutting) -> None:
@@ -25,9 +43,57 @@ def _to_float(state: State, operation: Operation, cutting: Cutting) -> None:
     else:
         number = fitted(state.value(operation.sources[0]), 0 if "U32" in suffixes else SIGNED)
     if not isinstance(number, int):
-        state.write(operation, [])
+        state.write(operation, [_whole(number)])
     else:
         state.write(operation, [rounded_up(number) if "RP" in suffixes else float_bits(float(number))])
+
+
+def _whole(number: Wide) -> Value:
+    """A floating-point number that differs from thread to thread."""
+    limits = None if number is None else bounds(number)
+    if limits is None or not (every(mask_of(limits[0] > -_EXACT)) and every(mask_of(limits[1] < _EXACT))):
+        return None
+    return low_word(total(Sum(WHOLE, 0), number))
+
+
+def _add(state: State, operation: Operation, cutting: Cutting) -> None:
+    addends = [_addend(state, source) for source in operation.sources]
+    if len(addends) != 2 or "SAT" in operation.suffixes:
+        state.forget(operation)
+        return
+    one, other = addends
+    if isinstance(one, float) and isinstance(other, float):
+        state.write(operation, [float_bits(one + other)])
+        return
+    if isinstance(one, float):
+        one, other = other, one
+    if not isinstance(one, Sum) or not isinstance(other, float) or abs(other) >= _EXACT:
+        state.write(operation, [])
+        return
+    fraction = other % 1
+    if fraction and one.base == PARTS:
+        state.write(operation, [])
+        return
+    moved = total(Sum(PARTS if fraction else one.base, one.constant, one.terms), int(other - fraction))
+    state.write(operation, [low_word(moved)])
+
+
+def _addend(state: State, source: Source) -> float | Sum | None:
+    """A number that is known, or one that differs from thread to thread."""
+    if not isinstance(source.operand, Register | Constant):
+        try:
+            found = float(source.text)
+        except ValueError:
+            return None
+        return found if abs(found) < _EXACT else None
+    value = state.plain(source)
+    if isinstance(value, Half):
+        known = value.whole.base in (WHOLE, PARTS) and not source.negative and not source.absolute
+        return value.whole if known else None
+    if not isinstance(value, int) or source.absolute:
+        return None
+    found = as_float(value)
+    return (-found if source.negative else found) if abs(found) < _EXACT else None
 
 
 def _reciprocal(state: State, operation: Operation, cutting: Cutting) -> None:
@@ -56,6 +122,7 @@ def _from_float(state: State, operation: Operation, cutting: Cutting) -> None:
 
 EFFECTS: Final[dict[str, Effect]] = {
     **dict.fromkeys(("I2F", "I2FP", "UI2F", "UI2FP"), _to_float),
+    "FADD": _add,
     "MUFU": _reciprocal,
     **dict.fromkeys(("F2I", "UF2I"), _from_float),
 }

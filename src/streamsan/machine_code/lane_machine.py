@@ -18,6 +18,8 @@ from streamsan.machine_code.address_code import AddressCode
 from streamsan.machine_code.constant_reads import CONSTANT_READ
 from streamsan.machine_code.constant_uses import constant_uses
 from streamsan.machine_code.disassembler import INSTRUCTION_BYTES
+from streamsan.machine_code.image_instructions import ImageAccess
+from streamsan.machine_code.image_places import images_named, texel_of
 from streamsan.machine_code.lane_comparison import EITHER, FALSE, TRUE, Cutting, Split, Spread, Truth, and_
 from streamsan.machine_code.lane_loads import address_of
 from streamsan.machine_code.lane_operations import run
@@ -137,6 +139,11 @@ class LaneMachine:
                 if name in STACK_STORES and not _by_parameter(state, operation):
                     state.cells.clear()
                 self._access(state, operation)
+                run(state, operation, self._cutting)
+            elif operation.image is not None and self._code.words.get(operation.at):
+                self._budget.spend(_UNITS_OF_ACCESS * self._cost)
+                state.begin(operation)
+                self._access_image(state, operation, operation.image)
                 run(state, operation, self._cutting)
             elif name == CONSTANT_READ:
                 state.begin(operation)
@@ -380,6 +387,22 @@ class LaneMachine:
             for use in constant_uses(state, operation, self._code.constants, guard, threads):
                 surely_here = surely & use.threads if use.sure else False
                 self._touch(use.symbol, "read", use.address, use.width, use.threads, surely_here)
+
+    def _access_image(self, state: State, operation: Operation, image: ImageAccess) -> None:
+        guard, threads, surely = _those_that_do(state, operation)
+        if not some(threads):
+            return
+        place = texel_of(state, image.coordinates)
+        if guard.if_true and some(guard.false & threads):
+            seen = state.under(guard.if_true, place)
+            if isinstance(seen, Impossible):
+                return
+            place = seen
+        for word, those in images_named(state, image, self._code.words[operation.at]):
+            if those is None:
+                self._touch(word, image.way, None, 0, threads, False)
+            elif some(threads & those):
+                self._touch(word, image.way, place, 1, threads & those, surely & those)
 
     def _access(self, state: State, operation: Operation) -> None:
         guard, threads, surely = _those_that_do(state, operation)

@@ -24,6 +24,9 @@ Mask = bool | NDArray[np.bool_]
 Base = int | str
 """what an address counts from: a word of the parameters, the thread's own memory, or a variable by its symbol"""
 
+WHOLE, PARTS = -2, -3
+"""the bases of what stands for floating-point numbers: as much as the sum without its base, and a fraction more"""
+
 _WORD = 1 << 32
 _HALF_WORD = 1 << 31
 _LARGEST = 1 << 61
@@ -189,7 +192,8 @@ def _sum(base: Base | None, constant: Number, terms: tuple[tuple[Counter, Number
 
 def difference(first: Wide, second: Wide) -> Wide:
     """`first` - `second`; two addresses from the same word have one too."""
-    if isinstance(first, Sum) and isinstance(second, Sum) and first.base is not None and first.base == second.base:
+    based = isinstance(first, Sum) and first.base is not None and first.base not in (WHOLE, PARTS)
+    if based and isinstance(first, Sum) and isinstance(second, Sum) and first.base == second.base:
         first = _sum(None, first.constant, first.terms)
         second = _sum(None, second.constant, second.terms)
     return total(first, negative(second))

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from streamsan.machine_code.byte_ranges import Box, Extent, boxes_of, extent_of
+from streamsan.machine_code.byte_ranges import Box, Extent, boxes_of, extent_of, reaches_zero
 from streamsan.machine_code.kernel_code import KernelCode
 from streamsan.machine_code.lane_comparison import Cutting, Split, Spread
 from streamsan.machine_code.lane_machine import Budget, LaneMachine, NotKnown
@@ -32,6 +32,7 @@ from streamsan.machine_code.lane_values import (
     greatest,
     least,
     low_word,
+    some,
 )
 
 UNITS = 12_000
@@ -68,6 +69,9 @@ class WordExtents(Struct, frozen=True):
     reads: Extent | None
     writes: Extent | None
     updates: Extent | None
+    first: frozenset[str] = frozenset()
+    """of a word that is the number of an image: the ways (read, write, update) in which its first texel is accessed for
+    sure. Its extents count texels, and are known of a line of them only."""
 
     @property
     def ways(self) -> tuple[Extent | None, Extent | None, Extent | None]:
@@ -82,12 +86,12 @@ def extents_of(kernel: KernelCode, launch: Invocation, budget: Budget | None = N
     something that is not known, what was found to be touched until then is said, and that it is not all.
 
     The extents count from the address that stands in the word, or from where the variable begins. What the kernel
-    reaches by addresses that it finds in memory is not in it.
+    reaches by addresses that it finds in memory is not in it. Words that are numbers of images are there, too.
     """
     code = kernel.address_code
     if not code.whole or not _sizes_are_sane(launch):
         return {}
-    found = _Found(launch.pointers | code.variables)
+    found = _Found(launch.pointers | code.variables | code.images.keys(), code.images)
     try:
         _Parts(kernel, launch, found).run(Budget(UNITS) if budget is None else budget)
     except NotKnown:
@@ -109,9 +113,13 @@ class _Found(Struct):
     """Boxes of bytes by word or variable, and mode."""
 
     bases: frozenset[Base]
+    images: Mapping[Base, bool]
+    """numbers of images among the bases; whether it is a line of texels"""
     sure: dict[tuple[Base, str], list[Box]] = field(default_factory=dict)
     maybe: dict[tuple[Base, str], list[Box]] = field(default_factory=dict)
     unknown: set[tuple[Base, str]] = field(default_factory=set)
+    first: set[tuple[Base, str]] = field(default_factory=set)
+    """images whose first texel is accessed for sure"""
 
     def add(self, other: _Found) -> None:
         """Take over what a part of the launch touches."""
@@ -119,10 +127,17 @@ class _Found(Struct):
             for key, boxes in others.items():
                 mine.setdefault(key, []).extend(boxes)
         self.unknown |= other.unknown
+        self.first |= other.first
 
     def touch(self, base: Base, mode: str, address: Wide, width: int, threads: Mask, surely: Mask) -> None:
         """Note one access of all threads."""
         key = (base, mode)
+        if base in self.images and isinstance(address, Sum) and some(surely):
+            place = _places(address, surely)
+            if place is not None and reaches_zero(*place):
+                self.first.add(key)
+        if base in self.images and not self.images[base]:
+            self.unknown.add(key)
         if base not in self.bases or key in self.unknown:
             return
         limits = bounds(Sum(None, address.constant, address.terms)) if isinstance(address, Sum) else None
@@ -143,19 +158,8 @@ class _Found(Struct):
             self._note(key, address, width, others, False)
 
     def _note(self, key: tuple[Base, str], address: Sum, width: int, threads: Mask, surely: bool) -> None:
-        steps: list[tuple[int, int]] = []
-        constant: Number = among(address.constant, threads) if address.terms == () else address.constant
-        for counter, factor in address.terms:
-            values = among(factor, threads)
-            if not counter.exact or least(values) != greatest(values):
-                self._hull(key, address, width, threads)
-                return
-            step = least(values)
-            steps.append((step, counter.high - counter.low + 1))
-            constant = constant + step * counter.low
-        begins = among(constant, threads) if address.terms else constant
-        flat: NDArray[np.int64] = np.atleast_1d(np.asarray(begins, np.int64)).ravel()
-        boxes = boxes_of(flat, width, steps) if flat.size else []
+        places = _places(address, threads)
+        boxes = None if places is None else boxes_of(places[0], width, places[1]) if places[0].size else []
         if boxes is None:
             self._hull(key, address, width, threads)
         else:
@@ -177,16 +181,20 @@ class _Found(Struct):
                 continue
             modes = [self._extent(base, mode) for mode in _MODES]
             if any(mode is not None for mode in modes):
-                found[base] = WordExtents(*modes)
+                found[base] = WordExtents(modes[0], modes[1], modes[2], self._first(base))
         return found
+
+    def _first(self, base: Base) -> frozenset[str]:
+        return frozenset(mode for mode in _MODES if (base, mode) in self.first)
 
     def some_extents(self, unclear: Collection[Base]) -> dict[Base, WordExtents]:
         """What of the words and variables is touched for sure, where that is not all."""
         found = {}
         for base in sorted(self.bases.difference(unclear), key=str):
             modes = [self._some_extent(base, mode) for mode in _MODES]
-            if any(mode is not None for mode in modes):
-                found[base] = WordExtents(*modes)
+            first = self._first(base)
+            if first or any(mode is not None for mode in modes):
+                found[base] = WordExtents(modes[0], modes[1], modes[2], first)
         return found
 
     def _some_extent(self, base: Base, mode: str) -> Extent | None:
@@ -203,6 +211,24 @@ class _Found(Struct):
         found = extent_of(self.sure.get((base, mode), ()), self.maybe.get((base, mode), ()))
         # An index of 32 bits that nothing bounds says nothing.
         return found if found.sure or found.end - found.begin < _WIDEST_BOUND else None
+
+
+def _places(address: Sum, threads: Mask) -> tuple[NDArray[np.int64], list[tuple[int, int]]] | None:
+    """Where accesses begin, and the steps by which each is done again: distances, and how many places are so far apart.
+
+    None: the steps are not the same for all threads, or not all of them are taken.
+    """
+    steps: list[tuple[int, int]] = []
+    constant: Number = among(address.constant, threads) if address.terms == () else address.constant
+    for counter, factor in address.terms:
+        values = among(factor, threads)
+        if not counter.exact or least(values) != greatest(values):
+            return None
+        step = least(values)
+        steps.append((step, counter.high - counter.low + 1))
+        constant = constant + step * counter.low
+    begins = among(constant, threads) if address.terms else constant
+    return np.atleast_1d(np.asarray(begins, np.int64)).ravel(), steps
 
 
 class _Part(Struct, frozen=True):
@@ -229,7 +255,7 @@ class _Parts:
         while todo:
             part = todo.pop()
             parts += 1
-            found = _Found(self._found.bases)
+            found = _Found(self._found.bases, self._found.images)
             cutting = Cutting(parts < _MOST_PARTS, stuck.get(part, frozenset({0, 1, 2})))
             try:
                 self._machine(part, cutting, budget, found).run()

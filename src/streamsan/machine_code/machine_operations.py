@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from streamsan.machine_code import opcodes
 from streamsan.machine_code.disassembler import Instruction
+from streamsan.machine_code.image_instructions import ImageAccess, image_access
 from streamsan.machine_code.instruction_operands import Address, Constant, Operand, Register, is_predicate, operand
 from streamsan.machine_code.instructions import half_floats
 
@@ -76,6 +77,8 @@ class Operation(Struct, frozen=True):
     """further registers that it writes"""
     indices: tuple[int, ...] = ()
     """registers that choose words of constant memory"""
+    image: ImageAccess | None = None
+    """the memory behind a texture or surface that it accesses"""
     low_compare: bool = False
     """it compares the lower halves for the instruction that compares the upper ones"""
 
@@ -136,15 +139,18 @@ def operation_of(at: int, instruction: Instruction) -> Operation:
             for each in sources
             if isinstance(each.operand, Constant) and each.operand.index is not None
         ),
+        image_access(instruction.opcode, instruction.operands),
     )
 
 
 def _others(name: str, sources: Sequence[Source]) -> tuple[int, ...]:
-    """`TEX RZ,R7,R8,R6` has two results."""
+    """`TEX RZ,R7,R8,R6` has two results. Its last operand says which of the four values it loads, if not all."""
     second = sources[0].operand if name in _TEXTURE_LOADS and sources else None
     if not isinstance(second, Register) or second.number is None:
         return ()
-    return tuple(range(second.number, second.number + 4))
+    values = sources[-1].operand
+    only = isinstance(values, int) and values.bit_count() == 1 and sources[-2].operand is None
+    return tuple(range(second.number, second.number + (1 if only else 4)))
 
 
 def _source(text: str) -> Source:
@@ -162,9 +168,11 @@ def _targets(name: str, suffixes: Sequence[str]) -> int:
         return _ROWS_OF_TILES[name]
     if name.endswith("GMMA") or name == "LDTM":
         return _ALL_REGISTERS
-    if name in _TEXTURE_LOADS or name in ("SULD", "LDSM"):
+    if name in _TEXTURE_LOADS or name == "LDSM" or (name == "SULD" and "D" not in suffixes):
         return 8
     wide = max((_WIDTHS.get(suffix, 4) for suffix in suffixes), default=4) // 4
+    if name == "SULD":
+        return max(1, wide)
     if (name == "CS2R" and "32" in suffixes) or name in ("SHF", "USHF"):
         return 1
     if name in opcodes.NUMBERS:
@@ -187,6 +195,12 @@ def used_by(operation: Operation) -> set[Key]:
     found: set[Key] = {name for name, _ in operation.ins if name not in ("PT", "UPT")}
     if operation.guard is not None and operation.guard[0] not in ("PT", "UPT"):
         found.add(operation.guard[0])
+    if operation.image is not None:
+        where = operation.image.coordinates
+        found.update(number for number in (where.registers if where else ()) if number is not None)
+        if isinstance(operation.image.handle, Register) and operation.image.handle.number is not None:
+            found.add(operation.image.handle.number)
+        return found
     # `IMAD.WIDE R2,R4,R5,R6` and `IMAD.HI` add a pair; others with a suffix of 64 bits read nothing but pairs.
     last_pair = operation.name in ("IMAD", "UIMAD") and not _LAST_PAIR.isdisjoint(operation.suffixes)
     all_pairs = not _PAIRS.isdisjoint(operation.suffixes) and operation.name not in ("SHF", "USHF")
