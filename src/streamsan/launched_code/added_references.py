@@ -1,13 +1,17 @@
-"""References that launches have besides those of their arguments: further ranges, variables, rows; as slots to add."""
+"""References that launches have besides those of their arguments, as slots to add: further ranges, variables, images,
+rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from streamsan.launched_code.image_references import ImageUse
 from streamsan.launched_code.launch_ranges import UsedRange
 from streamsan.launched_code.reference_patches import Patches
 from streamsan.launched_code.variable_references import VariableRange
@@ -37,6 +41,9 @@ class AddedSlots(Struct, frozen=True):
     source: NDArray[np.intp]
     further: NDArray[np.uint64]
     """modulo 2^64"""
+    image: NDArray[np.intp]
+    """of each half the use in `images` that it is; `NOTHING`: of none"""
+    images: Sequence[ImageUse] = ()
 
 
 def variable_source(number: int) -> int:
@@ -45,9 +52,13 @@ def variable_source(number: int) -> int:
 
 
 def added_slots(
-    patches: Sequence[Patches], variables: Mapping[int, tuple[VariableRange, ...]], symbols: dict[str, int]
+    patches: Sequence[Patches],
+    variables: Mapping[int, tuple[VariableRange, ...]],
+    symbols: dict[str, int],
+    images: Mapping[int, tuple[ImageUse, ...]] = MappingProxyType({}),
 ) -> AddedSlots | None:
-    """Return the slots to add for each shape, by its patches and the variables that it uses; None: for no shape any.
+    """Return the slots to add for each shape, by its patches and what it uses of variables and images; None: for no
+    shape any.
 
     Variables are numbered by their symbols: `symbols` gets those that are new.
     """
@@ -55,10 +66,12 @@ def added_slots(
     slots: list[bytes] = []
     sources: list[tuple[int, int]] = []
     further: list[tuple[int, int]] = []
-    known: dict[tuple[int, tuple[VariableRange, ...]], tuple[int, int]] = {}
+    image: list[tuple[int, int]] = []
+    seen_images: dict[ImageUse, int] = {}
+    known: dict[tuple[int, tuple[VariableRange, ...], tuple[ImageUse, ...]], tuple[int, int]] = {}
     for number, each in enumerate(patches):
-        used = variables.get(number, ())
-        key = (id(each), used)
+        used, of_images = variables.get(number, ()), images.get(number, ())
+        key = (id(each), used, of_images)
         if key not in known:
             begin = len(slots)
             seen, unseen = list(_further_ranges(each)), list[Range]()
@@ -72,10 +85,16 @@ def added_slots(
                 for left, right in zip(padded[::2], padded[1::2], strict=True):
                     sources.append((left[0], right[0]))
                     further.append((left[1], right[1]))
+            image += [(NOTHING, NOTHING)] * (len(sources) - len(image))
+            numbers = [seen_images.setdefault(use, len(seen_images)) for use in of_images]
+            slots += _packed([(NOTHING, 0, UsedRange(0))] * len(numbers), unseen=True)
+            image += zip(numbers[::2], [*numbers[1::2], NOTHING], strict=False)
             rows = list(_rows(each))
             slots += rows
-            sources += [(NOTHING, NOTHING)] * len(rows)
-            further += [(0, 0)] * len(rows)
+            more = len(slots) - len(sources)
+            sources += [(NOTHING, NOTHING)] * more
+            further += [(0, 0)] * more
+            image += [(NOTHING, NOTHING)] * len(rows)
             known[key] = (begin, len(slots) - begin)
         first[number], count[number] = known[key]
     if not count.any():
@@ -86,6 +105,8 @@ def added_slots(
         np.frombuffer(b"".join(slots), np.uint64).reshape(-1, SLOT_WORDS),
         np.array(sources, np.intp).reshape(-1, 2),
         np.array(further, np.int64).reshape(-1, 2).view(np.uint64),
+        np.array(image, np.intp).reshape(-1, 2),
+        list(seen_images),
     )
 
 

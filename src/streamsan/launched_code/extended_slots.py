@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamsan.launched_code.added_references import NOTHING, AddedSlots, variable_source
+from streamsan.launched_code.image_references import KnownImages, place_of
 from streamsan.launched_code.variable_references import KnownVariables
 from streamsan.trace import Trace
-from streamsan.trace.layout import SLOT
+from streamsan.trace.layout import REFERENCES, SLOT
 from streamsan.trace.shape_numbers import named_shapes
 from streamsan.trace.slot_fields import FIRST_CONTINUATION_KIND, MOST_CONTINUATIONS
 from streamsan.trace.store import ADDRESS_WORD, LAST_WORD, SLOT_WORDS, Slots, SlotStore, as_words, uncut_parts
@@ -43,25 +44,27 @@ class ExtendedSlots:
 
     def chunks(self, size: int, first: int) -> Iterator[Slots]:
         """Yield the slots."""
-        variables = KnownVariables(self._trace, self._symbols)
-        # Where a variable lies was said once, perhaps before `first`: what may be left out is read for that.
-        for chunk in self._slots.chunks(size, 0 if self._symbols else first):
-            slots = self._extended(chunk, variables)
+        variables, images = KnownVariables(self._trace, self._symbols), KnownImages(self._trace)
+        # Where a variable or an image lies was said once, perhaps before `first`: all is read for that.
+        for chunk in self._slots.chunks(size, 0 if self._symbols or self._added.images else first):
+            slots = self._extended(chunk, variables, images)
             if first and int(slots["sequence"][slots["kind"] < FIRST_CONTINUATION_KIND][-1]) < first:
                 continue
             yield from uncut_parts(slots, size)
 
-    def _extended(self, slots: Slots, variables: KnownVariables) -> Slots:
+    def _extended(self, slots: Slots, variables: KnownVariables, images: KnownImages) -> Slots:
         at, shapes = named_shapes(slots)
         shapes[shapes >= len(self._added.count)] = 0
         counts = self._added.count[shapes]
         fits = (counts > 0) & (slots["more"][at] + counts <= MOST_CONTINUATIONS)
         launched = slots["kind"][at] == OperationKind.LAUNCH
         fits &= ~(self._stays[shapes] & launched & (slots["address"][at] == 0) & (slots["more"][at] > 0))
-        events = variables.events(slots) if self._symbols else []
+        followed: list[KnownVariables | KnownImages] = [variables] if self._symbols else []
+        followed += [images] if self._added.images else []
+        events = sorted((event, number) for number, each in enumerate(followed) for event in each.events(slots))
         if not fits.any():
-            for event in events:
-                variables.tell(slots[event])
+            for event, number in events:
+                followed[number].tell(slots[event])
             return slots
         order = np.argsort(at[fits], kind="stable")
         at, shapes, counts = at[fits][order], shapes[fits][order], counts[fits][order]
@@ -72,15 +75,16 @@ class ExtendedSlots:
         words = as_words(slots).copy()
         for half in (0, 1):
             self._point(new, half, words, at[owner], template)
-        if self._symbols:
+        if followed:
             processes = self._processes[slots["thread"][at]]
             begin = 0
-            for event in [*events, len(slots)]:
+            for event, number in [*events, (len(slots), 0)]:
                 end = int(np.searchsorted(owner, np.searchsorted(at, event)))
                 part = slice(begin, end)
                 self._point_to_variables(new[part], template[part], processes[owner[part]], variables)
+                self._point_to_images(new[part], template[part], processes[owner[part]], images)
                 if event < len(slots):
-                    variables.tell(slots[event])
+                    followed[number].tell(slots[event])
                 begin = end
         words[at, LAST_WORD] += counts.astype(np.uint64) << _MORE_BIT
         behind = at + 1 + slots["more"][at]
@@ -116,3 +120,21 @@ class ExtendedSlots:
                 address = variables.addresses(processes[rows], variable_source(0) - source[rows])
                 place = address + self._added.further[template[rows], half]
                 new[rows, 2 * half] = np.where(address != 0, place, np.uint64(0))
+
+    def _point_to_images(self, new: NDArray[np.uint64], template: Rows, processes: Rows, images: KnownImages) -> None:
+        """Set the references in slots that go by texture and surface objects, as they are now."""
+        for half, name in enumerate(("first", "second")):
+            use = self._added.image[template, half]
+            rows = np.flatnonzero(use >= 0)
+            if not len(rows):
+                continue
+            keys, which = np.unique(processes[rows] * len(self._added.images) + use[rows], return_inverse=True)
+            places = []
+            for process, number in (divmod(key, len(self._added.images)) for key in keys.tolist()):
+                each = self._added.images[number]
+                places.append(place_of(each, images.memory(process, each)))
+            found = np.array(places, np.dtype("u8,u8,u8"))[which]
+            slots = new[rows].reshape(-1).view(REFERENCES)
+            for field, value in zip(("address", "size", "mode"), ("f0", "f1", "f2"), strict=True):
+                slots[f"{name}_{field}"] = found[value]
+            new[rows] = as_words(slots.view(SLOT))

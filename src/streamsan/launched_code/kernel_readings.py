@@ -168,6 +168,7 @@ def _of_kernel(kernel: Kernel, images: Mapping[str, _Image]) -> list[ReadKernel]
 def _any_of(found: Sequence[KernelAccesses]) -> KernelAccesses:
     """Return what one of several kernels does, when it is not known which."""
     words = {offset: either(each.words.get(offset) for each in found) for each in found for offset in each.words}
+    images = {offset: either(each.images.get(offset) for each in found) for each in found for offset in each.images}
     names = {name: either(each.variables.get(name) for each in found) for each in found for name in each.variables}
     return KernelAccesses(
         {offset: use for offset, use in words.items() if use is not None},
@@ -179,6 +180,12 @@ def _any_of(found: Sequence[KernelAccesses]) -> KernelAccesses:
         chosen=frozenset(
             offset for offset in words if all(offset in each.chosen or offset not in each.words for each in found)
         ),
+        images={offset: use for offset, use in images.items() if use is not None},
+        # Where only one of them goes by an object, nobody knows whether it is gone by.
+        chosen_images=frozenset(
+            offset for offset in images if not all(offset in each.images.keys() - each.chosen_images for each in found)
+        ),
+        surfaces=frozenset(offset for each in found for offset in each.surfaces),
     )
 
 

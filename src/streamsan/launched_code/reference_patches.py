@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from streamsan.launched_code.image_references import ImageUse, uses_of_images
 from streamsan.launched_code.kernel_readings import Kernel, KernelReadings, Progress
 from streamsan.launched_code.launch_ranges import (
     POLLED,
@@ -97,6 +98,8 @@ class ShapePatches(NamedTuple):
     """none for kernels that were not read; equal ones are one object"""
     variables: Mapping[int, tuple[VariableRange, ...]]
     """shape -> the variables of the device that its kernel uses, and how"""
+    images: Mapping[int, tuple[ImageUse, ...]]
+    """shape -> what its kernel uses through texture and surface objects"""
     left_out: frozenset[int]
     """shapes for which it would have taken too long to compute how far their launches reach"""
 
@@ -104,7 +107,7 @@ class ShapePatches(NamedTuple):
 def shape_patches(
     shapes: Sequence[LaunchShape], readings: KernelReadings, progress: Progress | None = None
 ) -> ShapePatches:
-    """Return the patches of each shape, and the variables that it uses.
+    """Return the patches of each shape, and what it uses of variables and images.
 
     `progress` is told now and then how many shapes were looked at.
     """
@@ -112,6 +115,7 @@ def shape_patches(
     known: dict[tuple[object, ...], tuple[Patches, tuple[VariableRange, ...]]] = {}
     found: list[Patches] = []
     variables: dict[int, tuple[VariableRange, ...]] = {}
+    images: dict[int, tuple[ImageUse, ...]] = {}
     left_out: set[int] = set()
     total = 0
     for number, shape in enumerate(shapes):
@@ -119,7 +123,8 @@ def shape_patches(
             progress(number, len(shapes))
         kernel = kernel_of(shape)
         accesses = readings.read.get(kernel)
-        if accesses is None or not (shape.places or accesses.variables) or total > MOST_PATCHES:
+        named = accesses is not None and (shape.places or accesses.variables or accesses.images)
+        if accesses is None or not named or total > MOST_PATCHES:
             found.append(())
             continue
         many = max((place.reference for place in shape.places), default=0) > MOST_SIZED
@@ -143,7 +148,9 @@ def shape_patches(
         found.append(known[key][0])
         if known[key][1]:
             variables[number] = known[key][1]
-    return ShapePatches(found, variables, frozenset(left_out))
+        if accesses.images:
+            images[number] = uses_of_images(accesses, extents, shape)
+    return ShapePatches(found, variables, images, frozenset(left_out))
 
 
 def patches_of(

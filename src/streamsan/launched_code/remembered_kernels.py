@@ -129,6 +129,9 @@ def _packed(found: ReadKernels) -> dict[str, Any]:
                 "polled_variables": sorted(name for name in kernel.polls if isinstance(name, str)),
                 "constants": sorted(kernel.constants),
                 "chosen": sorted(kernel.chosen),
+                "images": {str(offset): [int(use.mode), int(use.flags)] for offset, use in kernel.images.items()},
+                "chosen_images": sorted(kernel.chosen_images),
+                "surfaces": sorted(kernel.surfaces),
                 "code": None if code is None else code.as_json(),
             }
             for symbol, (kernel, code, _) in found.items()
@@ -155,6 +158,9 @@ def _kernel(value: Any) -> ReadKernel:
         frozenset((*map(_word, value["polled_words"]), *map(_symbol, value["polled_variables"]))),
         frozenset(map(_symbol, value["constants"])),
         frozenset(map(_word, value["chosen"])),
+        {_offset(offset): use for offset, use in _uses(value["images"]).items()},
+        frozenset(map(_word, value["chosen_images"])),
+        frozenset(map(_word, value["surfaces"])),
     )
     return ReadKernel(accesses, None if value["code"] is None else KernelCode.from_json(value["code"]))
 

@@ -42,9 +42,9 @@ def resolve_kernels(trace: Trace, path: str, progress: Progress | None = None) -
     folder = image_folder(path, trace.metadata)
     kernels = map(kernel_of, shapes[1:])
     readings = read_kernels(kernels, folder, RememberedKernels(kernels_folder()), progress)
-    patches, variables, left_out = shape_patches(shapes, readings, progress)
+    patches, variables, images, left_out = shape_patches(shapes, readings, progress)
     symbols: dict[str, int] = {}
-    added = added_slots(patches, variables, symbols)
+    added = added_slots(patches, variables, symbols, images)
     room = np.full(len(shapes), MOST_CONTINUATIONS, np.intp)
     if added is not None:
         room -= added.count
