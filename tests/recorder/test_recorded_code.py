@@ -10,11 +10,14 @@ import pytest
 from recorded_scenarios import Scenarios, scenarios_in_all_ways
 
 from sanitized_programs import ENVIRONMENT, UNDER_SANITIZERS
+from streamsan.findings.finding import Severity
+from streamsan.machine_code.disassembler import disassemblers
 from streamsan.trace import Trace, family
 from streamsan.trace.view import iterate
 from streamsan.vocabulary import MemoryKind, OperationKind
 
 REAL_IMAGE = Path(__file__).parents[1] / "machine_code" / "kernels.sm_90.cubin"
+IMAGES = REAL_IMAGE.with_name("image_kernels.sm_90.cubin")
 NAME = re.compile(r"[0-9a-f]{32}")
 
 
@@ -141,6 +144,22 @@ def test_a_variable_is_told_in_each_context(
     views = [view for view in iterate(run.trace) if view.kind in (OperationKind.ALLOC, OperationKind.LAUNCH)]
     assert [view.kind.name for view in views] == ["ALLOC", "LAUNCH", "ALLOC", "LAUNCH", "LAUNCH"]
     assert views[0].address != views[2].address
+
+
+@pytest.mark.skipif(not disassemblers(), reason="no nvdisasm")
+def test_memory_behind_a_texture_is_filled_while_a_kernel_reads_it(
+    compiled: Scenarios, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "REAL_IMAGE", str(IMAGES))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = {}
+    for word in ("wrong", "right"):
+        name = f"texture_filled_{word}"
+        folder = compiled.folder / f"{name}.code"
+        folder.mkdir(mode=0o700)
+        findings = compiled.check(name, f"code={folder}\n").findings
+        found[word] = [(each.code, each.confidence.value) for each in findings if each.severity is not Severity.NOTE]
+    assert found == {"wrong": [("SS109", "proven")], "right": []}
 
 
 def test_what_is_there_is_not_written_again(compiled: Scenarios, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "driver_calls.hpp"
+#include "recorder/cuda/abi_memory.hpp"
 #include "recorder/tests/fake/modules.hpp"
 #include "recorder/tests/fired.hpp"
 #include "scenarios.hpp"
@@ -246,6 +247,37 @@ SCENARIO(variable_of_two_contexts) {
     launch(counts);
     launch(counts);
 }
+
+/// A kernel on one stream reads memory by the number of a texture object; another stream fills that.
+void fills_under_texture(bool waits) {
+    constexpr Word memory = 0x7f0000000000, result = 0x7f0000400000, reads = 0x1001, fills = 0x1002, texture = 1;
+    constexpr std::uint64_t bytes = 1 << 20;
+    load(1, real_image_of_machine_code());
+    const auto make = [](std::string_view api, Word made, std::initializer_list<std::uint64_t> more) {
+        Word out = 0;
+        fired::Call call(api);
+        call.all({at(out)}, more).enter();
+        out = made;
+        call.exit();
+    };
+    for (const Word stream : {reads, fills}) make("cuStreamCreate", stream, {1});
+    for (const Word each : {memory, result}) make("cuMemAlloc", each, {bytes});
+    abi::ResourceDescription line{};
+    line.type = abi::ResourceDescription::Type::linear;
+    line.linear = {memory, 0x20, 1, bytes};
+    make("cuTexObjectCreate", texture, {at(line), 0, 0});
+    static const Kernel fetches{"fetches", {8, 8, 4, 4}};
+    const int begin = 0, count = 1 << 30;
+    const void* arguments[]{&texture, &result, &begin, &count};
+    fired::Call launch("cuLaunchKernel");
+    launch.all({at(fetches), 4, 1, 1, 64, 1, 1, 0, reads, at(arguments), 0}).symbol(fetches.mangled).done();
+    if (waits) fired::Call("cuStreamSynchronize").all({reads}).done();
+    fired::Call("cuTexObjectDestroy").all({texture}).done();
+    fired::Call("cuMemsetD8Async").all({memory, 0, bytes, fills}).done();
+}
+
+SCENARIO(texture_filled_wrong) { fills_under_texture(false); }
+SCENARIO(texture_filled_right) { fills_under_texture(true); }
 
 SCENARIO(graph) {
     const Word graph = fake::graph_create();
