@@ -49,7 +49,7 @@ class Limits(Struct, frozen=True):
     thrifty_iterations: int = 2
     """iterations of a loop without calls of CUDA, where a path has spent half of its steps"""
     endless_iterations: int = 16
-    """iterations of a loop that only a `break` ends"""
+    """iterations of a loop that only a `break` ends; a thread that is given its work has as many as known loops"""
 
     seconds: float = 60.0
     """of a processor, for all paths of one file"""

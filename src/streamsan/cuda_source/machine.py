@@ -221,6 +221,11 @@ class Machine:
                 run.go_on()
 
     @property
+    def in_thread(self) -> bool:
+        """Whether what runs is a thread that the program has started."""
+        return self.device.thread in self.thread_runs
+
+    @property
     def progress(self) -> tuple[int, int]:
         """Return what changes when a thread comes further."""
         return self.passed_waits, self.issued

@@ -207,3 +207,16 @@ def test_the_path_of_a_thread_that_never_goes_on_ends_quietly(tmp_path):
     for ops in (operations(world) for world in worlds if world.entry == "main"):
         assert "FREE" not in kinds(ops)
         assert [op.line for op in ops if op.kind == "NOT_UNDERSTOOD"] == [3]
+
+
+def test_a_thread_does_all_of_the_work_that_it_is_given(tmp_path):
+    program = POOL.replace("LOOK", "condition_.wait(lock, [&] { return stop_ || !tasks_.empty(); });")
+    program = (
+        program.replace("WAIT", "cudaStreamSynchronize(s);")
+        .replace("round < 3", "round < 20")
+        .replace("pool(2)", "pool(1)")
+    )
+    program = program.replace("pending[round].get();", "").replace("for (int i = 0; i < 256; ++i) sum += host[i];", "")
+    reading = reading_of(program, tmp_path)
+    for world in (each for each in reading.worlds if each.entry == "main" and not each.contrary):
+        assert kinds(operations(world)).count("LAUNCH") == 20
