@@ -11,6 +11,7 @@ from streamsan.cuda_source.language.known_conditions import is_about_success, ma
 from streamsan.cuda_source.language.local_variables import Declarations
 from streamsan.cuda_source.language.polling import polling
 from streamsan.cuda_source.language.query_loops import QueryLoop, counted_part
+from streamsan.cuda_source.language.seeking_loops import counted_loop_seeks, while_loop_seeks
 from streamsan.cuda_source.language.summaries import Summaries
 from streamsan.cuda_source.language.walked_elements import step_of, turns_of
 from streamsan.cuda_source.machine import Machine
@@ -65,6 +66,7 @@ class Loops:
             and not any(
                 part is not None and self.relevance.expression_acts(part) for part in (node.condition, node.step)
             )
+            and not counted_loop_seeks(self.machine, node, self._turns_of(node))
             and self._summarise_for(node, parts)
         ):
             return None
@@ -81,6 +83,15 @@ class Loops:
         """Do the same for a `for` loop; one without a step waits for something."""
         with polling(self.machine, node.step is None):
             return self._summaries.summarise(parts, node.span, running=node)
+
+    def _turns_of(self, node: tree.For) -> int | None:
+        """Return how often a loop turns, if that is known."""
+        induction = self._induction(node)
+        if induction is None:
+            return None
+        cell, amount, last = induction
+        begin = self.machine.known(cell.value)
+        return (last - begin) // amount + 1 if isinstance(begin, int) else None
 
     def _induction(self, node: tree.For) -> tuple[Cell, int, int] | None:
         """Return the induction variable, its step and its last value, if they are known."""
@@ -136,7 +147,7 @@ class Loops:
     def while_(self, node: tree.While) -> Completion | None:
         """Run a `while` loop."""
         quiet = not self.relevance.loop_acts(node.body) and not self.relevance.expression_acts(node.condition)
-        if quiet and self._summarise(node):
+        if quiet and not while_loop_seeks(self.machine, node) and self._summarise(node):
             return None
         return self._run(node.condition, node.body, lambda: None, None)
 
@@ -239,7 +250,7 @@ class Loops:
                         completion = self._iteration(body)
                         return None if completion in (BREAK, CONTINUE) else completion
                     return None
-            if endless and count >= limits.endless_iterations:
+            if endless and count >= (limits.iterations if machine.in_thread else limits.endless_iterations):
                 return None
             cut_short = count >= limits.thrifty_iterations and machine.may_cut_short(body)
             if cut_short or (count >= limits.iterations and induction is None):

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import Enum
+from itertools import islice
 from typing import Any, TypeVar
 
 from streamsan.cuda_source import known_apis
@@ -23,6 +24,8 @@ API_NAME = late_pattern(r"(?:cuda|cu|cl)[A-Z]\w*$")
 Fact = TypeVar("Fact")
 CUDA_NAME = late_pattern(r"(?:cuda|cu|CU|cl|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)|cl(?:_|::)\w")
 CUDA_WORD = late_pattern(r"\b(?:cuda|cu|cl)[A-Z]|<<<")
+LARGEST_SMALL = 80
+"""nodes of a small body"""
 MOST_FUNCTIONS = 2000
 _HOST_FUNCTION = late_pattern(
     r"\b(?:cu(?:da)?LaunchHostFunc|cu(?:da)?StreamAddCallback|clSetEventCallback|clEnqueueNativeKernel)\b"
@@ -453,6 +456,22 @@ class Relevance:
             elif isinstance(part, tree.Unary) and part.operator in ("++", "--", "post++", "post--"):
                 found.append(part.operand)
         return found
+
+    def keeps_what_it_finds(self, body: tree.Statement) -> bool:
+        """Tell whether a small body, without loops, assigns a variable that it does not declare."""
+        return self._once("keeps what it finds", body, lambda: self._keeps(body))
+
+    def _keeps(self, body: tree.Statement) -> bool:
+        declared = self.declares(body)
+        if not any(isinstance(each, tree.Name) and each.name not in declared for each in self.assigned(body)):
+            return False
+        nodes = list(islice(walk(body), LARGEST_SMALL + 1))
+        loops = tree.For | tree.RangeFor | tree.While | tree.DoWhile
+        return len(nodes) <= LARGEST_SMALL and not any(isinstance(part, loops) for part in nodes)
+
+    def branches(self, body: tree.Statement) -> bool:
+        """Tell whether a statement has a branch in it."""
+        return self._leaves(body, tree.If | tree.Conditional)
 
     def given_addresses(self, node: Any) -> list[tree.Name]:
         """Return the variables whose addresses calls in a tree are given: `sscanf(line, "%u", &width)`."""
