@@ -64,6 +64,13 @@ def test_a_race_with_a_library_is_found_and_an_order_is_quiet(work, tmp_path):
     assert findings(f"{begin}{WAIT}  {work.then}\n{END}", tmp_path) == []
 
 
+def test_a_policy_without_a_stream_is_the_default_stream_s(tmp_path):
+    begin = f"{HEAD}{MEMORY}  twice<<<1, 256, 0, s>>>(c, 256);\n"
+    sort = f"  thrust::sort(thrust::device, c, c + 256);\n{END}"
+    assert findings(begin + sort, tmp_path) == [("SS109", "error")]
+    assert findings(f"{begin}  cudaStreamSynchronize(s);\n{sort}", tmp_path) == []
+
+
 READ_ONLY = {
     "two products of one factor": BLAS + "cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 16, 16, 16, &one, a, 16, b, 16, &zero, c, 16); total<<<1, 256, 0, p>>>(a, 256, sums);",
     "a transform to another place": "cufftHandle h; cufftPlan1d(&h, 128, CUFFT_C2C, 1); cufftSetStream(h, s); cufftExecC2C(h, (cufftComplex*)a, (cufftComplex*)c, CUFFT_FORWARD); total<<<1, 256, 0, p>>>(a, 256, sums);",

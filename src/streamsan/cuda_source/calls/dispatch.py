@@ -194,7 +194,7 @@ class Calls:
         cell = machine.names.global_cell(name)
         if cell is not None:
             return self._call_with(cell, operands, span)
-        known = header_value(last_name(name))
+        known = header_value(name)
         if isinstance(known, LibraryObject):
             return self.as_operand(known.call(machine, "operator()", operands, span))
         if is_harmless(name):

@@ -174,7 +174,7 @@ class Names:
             return Operand(machine.calls.native(name, model))
         if name == "__LINE__":
             return Operand(node.span.line)
-        known = header_value(last_name(name))
+        known = header_value(name)
         return Operand(known) if known is not None else None
 
     def _implicit_member(self, name: str, node: Name) -> Operand | None:

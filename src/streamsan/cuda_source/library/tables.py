@@ -188,8 +188,9 @@ def is_harmless(name: str) -> bool:
 @cache
 def header_value(name: str) -> Any:
     """Return the value of a constant, or the object, that a header defines; None if it is not known."""
-    row = tables().objects.get(name)
-    return row.load()(**row.data) if row is not None else tables().constants.get(name)
+    objects, short = tables().objects, name.rpartition("::")[2]
+    row = objects.get(name.removeprefix("::")) or objects.get(short)
+    return row.load()(**row.data) if row is not None else tables().constants.get(short)
 
 
 def object_size(type_name: str) -> int | None:
