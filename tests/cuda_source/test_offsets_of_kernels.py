@@ -70,3 +70,39 @@ int main() {{
 def test_work_items_that_go_on_by_as_many_as_there_are_take_all(tmp_path, first, last, step, index, found):
     program = GRID_STRIDE.format(first=first, last=last, step=step, index=index)
     assert [each.code for each in loud(program, tmp_path)] == ["SS109"] * found
+
+
+STENCIL = """#include <cuda_runtime.h>
+__global__ void blur(const float* in, float* out, int n) {{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i > 0 && i < n - 1) out[i] = {sum};
+}}
+int main() {{
+    cudaStream_t one, other;
+    float *in, *out;
+    cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    cudaMalloc(&in, 1024 * sizeof(float));
+    cudaMalloc(&out, 1024 * sizeof(float));
+    cudaMemsetAsync(in + {first}, 0, 40, one);
+    blur<<<4, 128, 0, other>>>(in, out, 500);
+    cudaDeviceSynchronize();
+    cudaFree(in);
+    cudaFree(out);
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("sum", "first", "found"),
+    [
+        ("in[i - 1] + in[i] + in[i + 1]", 0, True),
+        ("in[i - 1] + in[i] + in[i + 1]", 499, True),
+        ("in[i - 1] + in[i] + in[i + 1]", 500, False),
+        ("in[i + 1] - in[i - 1]", 498, True),
+        # What lies between the two parts is not touched.
+        ("in[i] + in[i + 510]", 499, False),
+    ],
+)
+def test_neighbours_that_are_read_together_are_one_part(tmp_path, sum, first, found):
+    assert [each.code for each in loud(STENCIL.format(sum=sum, first=first), tmp_path)] == ["SS109"] * found

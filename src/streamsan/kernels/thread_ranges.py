@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
@@ -171,8 +172,20 @@ def _surely(touched: Iterable[Elements | None]) -> list[Elements] | None:
     What may be touched, and surely is by another access, says nothing new: `p[i] = q[i] < 0 ? -q[i] : q[i]`.
     """
     every = list(touched)
-    sure = [each for each in every if each is not None and each.sure]
+    sure = _put_together([each for each in every if each is not None and each.sure])
     return sure if all(each is not None and any(_holds(one, each) for one in sure) for each in every) else None
+
+
+def _put_together(sure: list[Elements]) -> list[Elements]:
+    """Return the same elements, those that meet, or follow each other, as one: `p[i - 1] + p[i] + p[i + 1]`."""
+    found: list[Elements] = []
+    for each in sorted(sure, key=lambda one: (one.part, one.begin)):
+        last = found[-1] if found else None
+        if last is not None and last.part == each.part and each.begin <= last.end:
+            found[-1] = replace(last, end=max(last.end, each.end))
+        else:
+            found.append(each)
+    return found
 
 
 def _holds(one: Elements, other: Elements) -> bool:
