@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from streamsan.effects import Api, Effect
 from streamsan.patterns.late_pattern import late_pattern
@@ -68,6 +69,7 @@ def is_type(name: str) -> bool:
     return any(platform.is_type(name) for platform in _PLATFORMS)
 
 
+@lru_cache(maxsize=1024)
 def suggest(name: str) -> str | None:
     """Return the function that a misspelt name most likely means."""
     return next((near for each in _PLATFORMS if (near := each.effects.suggest(name)) is not None), None)

@@ -6,6 +6,7 @@ Such a loop is no wait. One path finds the work done; another one gives up, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.machine import Machine
@@ -24,8 +25,15 @@ class QueryLoop:
     def __init__(self, machine: Machine, condition: tree.Expression | None, body: tree.Statement) -> None:
         self._machine = machine
         self._decisions = machine.decisions
-        self.may_give_up = condition is not None and (_is_conjunction(condition) or _breaks(body))
+        self._condition = condition
+        self._body = body
         self._given_up_at: int | None = None
+
+    @cached_property
+    def may_give_up(self) -> bool:
+        """Whether it may end before the work is done."""
+        condition = self._condition
+        return condition is not None and (_is_conjunction(condition) or _breaks(self._body))
 
     def goes_on(self, value: Value, count: int) -> bool:
         """Decide a condition that asks, after so many turns: on one path the work is done, on another it is not.
