@@ -175,6 +175,9 @@ WALKS = [
     # With gaps between them: from the first one on, nobody says how far.
     ("for (int i = 1; i < 8; i += 2) sum += h[i];", (4, 0)),
     ("for (int y = 1; y < 4; ++y) for (int x = 0; x < 8; ++x) sum += h[y * 16 + x];", (64, 0)),
+    ("int at = 7; for (int i = 0; i < 8; ++i) if (i % 3) h[at++] = i;", (28, 0)),
+    ("int at = 7; for (int i = 0; i < 8; ++i) { h[at] = i; ++at; }", (28, 0)),
+    ("int at = 7; for (int i = 0; i < 8; ++i) if (i % 3) h[++at] = i;", (32, 0)),
     ("int n = unseen(); for (int i = 5; i < n; ++i) sum += h[i];", (20, 0)),
 ]
 

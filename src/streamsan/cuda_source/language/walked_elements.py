@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.program.relevance import walk
+from streamsan.cuda_source.values.cells import Cell
 from streamsan.cuda_source.values.terms import combine
 from streamsan.cuda_syntax import tree
 
@@ -84,10 +85,14 @@ class WalkedElements:
         self._varying = varying
         self._begins = begins
         inner = [part for node in parts for part in walk(node) if isinstance(part, tree.For)]
-        self._axes = self._all_axes([*([running] if running is not None else []), *inner], running)
+        loops = [*([running] if running is not None else []), *inner]
+        self._of_loops = self._all_axes(loops, running)
+        self._counters = self._all_counters(parts)
+        self._axes = self._of_loops
 
     def of(self, index: tree.Expression) -> Walked | None:
         """Return the elements that an index takes in turn; None: nobody knows where they are."""
+        self._axes = self._counters_of(index) | self._of_loops
         line = self._line(index, 0)
         if line is None:
             return None
@@ -105,6 +110,35 @@ class WalkedElements:
             span += abs(factor * axis.step) * ((axis.count or 1) - 1) if isinstance(factor, int) else 0
         is_dense = None not in counts and math.prod(each for each in counts if each is not None) == span
         return Walked(first, span if is_dense else None)
+
+    def _all_counters(self, parts: Sequence[Any]) -> dict[str, tuple[Axis, tree.Unary]]:
+        """Return the variables that grow by one at one place, `out[count++] = x`, and that place."""
+        machine = self._machine
+        declared = {name for node in parts for name in machine.relevance.declares(node)}
+        changes: dict[str, list[object]] = {}
+        for part in (part for node in parts for part in walk(node)):
+            target = part.target if isinstance(part, tree.Assign) else None
+            if isinstance(part, tree.Unary) and part.operator in ("++", "--", "post++", "post--"):
+                target = part.operand
+            if isinstance(target, tree.Name) and target.name not in declared:
+                changes.setdefault(target.name, []).append(part)
+        found: dict[str, tuple[Axis, tree.Unary]] = {}
+        for name, (first, *others) in changes.items():
+            cell = machine.find(name)
+            begin = machine.known(cell.value) if isinstance(cell, Cell) else None
+            if not others and isinstance(first, tree.Unary) and "++" in first.operator and begin is not None:
+                found[name] = Axis(begin, 1, None), first
+        return found
+
+    def _counters_of(self, index: tree.Expression) -> dict[str, Axis]:
+        """Return the counters that have not grown yet where an index is first used."""
+        inside = {id(part) for part in walk(index)}
+        place = (index.span.line, index.span.column)
+        return {
+            name: axis
+            for name, (axis, change) in self._counters.items()
+            if id(change) in inside or (change.span.line, change.span.column) > place
+        }
 
     def _all_axes(self, loops: Iterable[tree.For], running: tree.For | None) -> dict[str, Axis]:
         found: dict[str, Axis | None] = {}
@@ -170,6 +204,10 @@ class WalkedElements:
             return None if begin is None else self._line(begin, depth + 1)
         if isinstance(node, tree.Cast) and not node.type.pointers:
             return self._line(node.operand, depth + 1)
+        if isinstance(node, tree.Unary) and node.operator in ("++", "post++"):
+            counter = self._line(node.operand, depth + 1)
+            ahead = 1 if node.operator == "++" else 0
+            return None if counter is None else _sum(counter, _Line(ahead, {}), 1)
         if not isinstance(node, tree.Binary) or node.operator not in ("+", "-", "*"):
             return None
         left, right = self._line(node.left, depth + 1), self._line(node.right, depth + 1)
