@@ -39,6 +39,15 @@ class Sum(Struct, frozen=True):
     """axes with their factors"""
 
 
+class Rows(Struct, frozen=True):
+    """How numbers lie."""
+
+    width: int
+    """of the numbers of a row there is none between the first and the last one that is left out"""
+    pitch: int
+    """from the beginning of a row to that of the next one; 0: there is one row"""
+
+
 class Cut(Enum):
     """What a comparison does to the work-items that go on."""
 
@@ -109,15 +118,39 @@ class Axes:
 
     def is_dense(self, number: Sum, width: int = 1) -> bool:
         """Tell whether every number between its bounds occurs; or, with a `width`, lies less behind one that does."""
+        rows = self.rows(number, width)
+        return rows is not None and not rows.pitch and self.is_free(number)
+
+    def is_free(self, number: Sum) -> bool:
+        """Tell whether each of its axes takes every number between its bounds, whatever the others take."""
         roots: set[int] = set()
-        reach = width
-        for name, factor in sorted(number.terms, key=lambda term: abs(term[1])):
+        for name, _ in number.terms:
             axis = self.by_name[name]
-            if not axis.dense or roots & axis.roots or (abs(factor) > reach and axis.high > axis.low):
+            if not axis.dense or roots & axis.roots:
                 return False
             roots |= axis.roots
-            reach += abs(factor) * (axis.high - axis.low)
         return True
+
+    def rows(self, number: Sum, width: int) -> Rows | None:
+        """Return how the numbers lie that occur where the axes are free, each with so many from it on.
+
+        None: with gaps that are not even. Where the axes are not free, no others occur.
+        """
+        reach, pitch, apart = width, 0, 0
+        for name, factor in sorted(number.terms, key=lambda term: abs(term[1])):
+            axis = self.by_name[name]
+            step, turns = abs(factor), axis.high - axis.low
+            if turns <= 0:
+                continue
+            if not pitch and step > reach:
+                pitch = apart = step
+            if not pitch:
+                reach += step * turns
+            elif step % pitch or step > apart:
+                return None
+            else:
+                apart += step * turns
+        return Rows(reach, pitch)
 
     def by_constant(self, operator: str, left: Sum, number: int) -> Sum | None:
         """Return a number that is multiplied, divided or shifted; None: not followed."""

@@ -105,11 +105,9 @@ class _HostWalk(AccessWalk):
             self._note(self._roots(callee.object) if callee.arrow else self._place(callee.object), ESCAPES)
         super()._call(node)
 
-    def _argument(
-        self, name: str, position: int, pointer: bool, candidates: list[tree.Function], inner: dict[str, int] | None
-    ) -> int:
+    def _argument(self, name: str, position: int, pointer: bool, inner: AccessWalk | None) -> int:
         if name in OUTPUT and name not in self.macros:
             return READS
         if inner is None and not pointer:
             return ESCAPES
-        return super()._argument(name, position, pointer, candidates, inner)
+        return super()._argument(name, position, pointer, inner)

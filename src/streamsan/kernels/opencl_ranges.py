@@ -112,7 +112,7 @@ def _of_way(mode: AccessMode, touched: list[Elements | None], size: int) -> Iter
     if not touched:
         return
     known = [each for each in touched if each is not None]
-    sure = _joined(each for each in known if each.sure and not each.part)
+    sure = _joined(each for each in known if each.sure and not each.part and each.rows is None)
     if len(known) == len(touched):
         begin, end = min(each.begin for each in known), max(each.end for each in known)
         if sure == [(begin, end)]:

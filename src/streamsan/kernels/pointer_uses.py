@@ -101,14 +101,25 @@ class AccessWalk:
         self.given_back = {p.name for p in tracked if p.type.reference and _is_pointer(p.type)}
         """pointers of the caller's, which the function may change"""
         self.atomic = {p.name for p in tracked if p.type.name in _ATOMIC_TYPES}
+        self.returned: set[str] = set()
+        """whose pointers the function returns: its caller follows them"""
+        self._called: dict[int, AccessWalk] = {}
 
     def run(self) -> dict[str, int]:
         """Return the uses (READS, WRITES, ESCAPES, ATOMIC) of each pointer parameter, by its name."""
+        self.walk()
+        self._note(self.returned - (self.constant - self.cast_away), ESCAPES)
+        return self.uses
+
+    def walk(self) -> None:
+        """Find the uses. What becomes of a pointer that the function returns, its caller sees."""
         body = self.function.body
         if body is None:
-            return {name: READS if name in self.constant else ESCAPES for name in self.uses}
+            self.uses = {name: READS if name in self.constant else ESCAPES for name in self.uses}
+            return
         self.follow_aliases(body)
         self._visit(body)
+        self._note(self.returned & self.constant & self.cast_away, ESCAPES)
         for name in self.constant - self.cast_away:
             if self.uses[name] or not is_path(name):
                 self.uses[name] = READS
@@ -117,7 +128,6 @@ class AccessWalk:
         for name in self.atomic & set(self.uses):
             if self.uses[name] & (READS | WRITES) and not self.uses[name] & ESCAPES:
                 self.uses[name] = ATOMIC
-        return self.uses
 
     def follow_aliases(self, body: tree.Block) -> None:
         """Note which locals hold which parameters' pointers."""
@@ -166,7 +176,33 @@ class AccessWalk:
         if isinstance(node, tree.StatementExpression):
             value = _value_of(node)
             return set() if value is None else self._roots(value, element)
+        if isinstance(node, tree.Call):
+            return self._roots_returned(node)
         return set()
+
+    def _roots_returned(self, node: tree.Call) -> set[str]:
+        """The parameters from which a function may derive the pointer that it returns."""
+        inner = self._inner(node)
+        if inner is None:
+            return set()
+        given = zip(inner.function.parameters, node.arguments, strict=False)
+        return {root for parameter, one in given if parameter.name in inner.returned for root in self._roots(one)}
+
+    def _inner(self, node: tree.Call) -> AccessWalk | None:
+        """The walk of the function that is called; None: it is not followed."""
+        name = node.callee.name.rpartition("::")[2] if isinstance(node.callee, tree.Name) else ""
+        candidates = [f for f in self.functions.get(name, ()) if len(f.parameters) >= len(node.arguments)]
+        if not candidates or self.level >= _MAX_CALLS or name in self.macros:
+            return None
+        known = self._called.get(id(candidates[0]))
+        if known is None:
+            known = self._called[id(candidates[0])] = self.inside(candidates[0])
+            known.walk()
+        return known
+
+    def inside(self, function: tree.Function) -> AccessWalk:
+        """Return the walk of a function that is called here."""
+        return type(self)(function, self.functions, self.macros, self.level + 1)
 
     def _place(self, node: tree.Expression) -> set[str]:
         """The parameters into whose memory an lvalue leads."""
@@ -302,27 +338,22 @@ class AccessWalk:
         name = node.callee.name.rpartition("::")[2] if isinstance(node.callee, tree.Name) else ""
         if not isinstance(node.callee, tree.Name):
             self._visit(node.callee)
-        candidates = [f for f in self.functions.get(name, ()) if len(f.parameters) >= len(node.arguments)]
-        inner: dict[str, int] | None = None
-        if candidates and self.level < _MAX_CALLS and name not in self.macros:
-            inner = type(self)(candidates[0], self.functions, self.macros, self.level + 1).run()
+        inner = self._inner(node)
         for position, argument in enumerate(node.arguments):
             roots, place = self._roots(argument), self._place(argument)
             if not roots and not place:
                 self._visit(argument)
                 continue
-            use = self._argument(name, position, bool(roots), candidates, inner)
+            use = self._argument(name, position, bool(roots), inner)
             self._note(roots | place, use)
             self._visit_place(argument) if place and not roots else self._visit(argument)
 
-    def _argument(
-        self, name: str, position: int, pointer: bool, candidates: list[tree.Function], inner: dict[str, int] | None
-    ) -> int:
+    def _argument(self, name: str, position: int, pointer: bool, inner: AccessWalk | None) -> int:
         """What a call does with memory whose pointer, or an element of which, is an argument."""
         if inner is not None:
-            if position < len(candidates[0].parameters):
-                parameter = candidates[0].parameters[position]
-                return inner.get(parameter.name, 0 if pointer and not parameter.name else READS)
+            if position < len(inner.function.parameters):
+                parameter = inner.function.parameters[position]
+                return inner.uses.get(parameter.name, 0 if pointer and not parameter.name else READS)
             return ESCAPES
         if name in self.macros:
             return ESCAPES
@@ -362,7 +393,9 @@ class AccessWalk:
 
     def _escape_of(self, parent: object, child: tree.Expression) -> None:
         """A pointer that is returned or put into an object is no longer followed."""
-        if isinstance(parent, tree.Return | tree.InitList | tree.New):
+        if isinstance(parent, tree.Return) and self.function.returns.pointers == 1:
+            self.returned |= self._roots(child)
+        elif isinstance(parent, tree.Return | tree.InitList | tree.New):
             self._note(self._roots(child), ESCAPES)
         if isinstance(parent, tree.Return) and self.function.returns.reference and not self.function.returns.const:
             self._note(self._place(child), ESCAPES)  # who is given the reference may write there

@@ -51,6 +51,10 @@ class _PollWalk(AccessWalk):
         self.texts = texts
         self.found: dict[str, bool] = {}
 
+    def inside(self, function: tree.Function) -> AccessWalk:
+        """Return the walk of a function that is called: of it only the pointers count that it returns."""
+        return AccessWalk(function, self.functions, self.macros, self.level + 1)
+
     def polled(self) -> dict[str, bool]:
         """Return what is polled."""
         body = self.function.body

@@ -11,12 +11,13 @@ from msgspec.structs import replace
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
-from streamsan.kernels.axis_sums import NotFollowedError
-from streamsan.kernels.work_item_expressions import Elements, Geometry, Ways
+from streamsan.kernels.axis_sums import NotFollowedError, Rows
+from streamsan.kernels.work_item_expressions import Elements, Geometry, Pointees, Ways
 from streamsan.kernels.work_item_ranges import ranges
 
 Three = tuple[int, int, int]
-Launched = tuple[Three, Three, tuple[tuple[str, int], ...], tuple[tuple[str, bool], ...]]
+Numbers = tuple[tuple[str, int], ...]
+Launched = tuple[Three, Three, Numbers, tuple[tuple[str, bool], ...], Numbers]
 _OF_LAUNCHES: Final = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 LARGEST_BODY: Final = 400
 """nodes of a kernel that is followed: larger ones rarely have plain indices"""
@@ -26,10 +27,13 @@ class Reach(Struct, frozen=True):
     """What a launch touches behind a pointer: of each element, for sure, the same members, and nothing else."""
 
     begin: int
+    """in bytes, as `end`"""
     end: int
     read: frozenset[str]
     """members by their paths; "" among them: all of the element"""
     written: frozenset[str]
+    rows: Rows | None = None
+    """of the bytes only these"""
 
     @property
     def is_whole(self) -> bool:
@@ -86,29 +90,40 @@ class ThreadRanges:
         return followed(self._function, self._functions)
 
     def touched_by(
-        self, blocks: Three, threads: Three, numbers: Mapping[str, int], pointers: Mapping[str, bool]
+        self,
+        blocks: Three,
+        threads: Three,
+        numbers: Mapping[str, int],
+        pointers: Mapping[str, bool],
+        pointees: Pointees,
     ) -> Mapping[str, Reach]:
-        """Return what a launch touches, for sure and nothing else, by pointer parameters.
+        """Return what a launch touches, for sure and nothing else, by pointer parameters whose elements' size is known.
 
         `numbers`: of the other parameters; `pointers`: whether one is an address, not null.
         """
-        key = (blocks, threads, tuple(numbers.items()), tuple(pointers.items()))
+        sizes = (*pointees.by_parameter.items(), (pointees.instance, 0))
+        key = (blocks, threads, tuple(numbers.items()), tuple(pointers.items()), sizes)
         if key not in self._known:
-            self._known[key] = self._touched_by(blocks, threads, numbers, pointers)
+            self._known[key] = self._touched_by(blocks, threads, numbers, pointers, pointees)
         return self._known[key]
 
     def _touched_by(
-        self, blocks: Three, threads: Three, numbers: Mapping[str, int], pointers: Mapping[str, bool]
+        self,
+        blocks: Three,
+        threads: Three,
+        numbers: Mapping[str, int],
+        pointers: Mapping[str, bool],
+        pointees: Pointees,
     ) -> Mapping[str, Reach]:
         joined = self._joined
         items = [b * t if whole else b for b, t, whole in zip(blocks, threads, joined, strict=True)]
         inside = [1 if whole else t for t, whole in zip(threads, joined, strict=True)]
         geometry = Geometry((0, 0, 0), (items[0], items[1], items[2]), (inside[0], inside[1], inside[2]))
         try:
-            found = ranges(self._function, self._functions, self._macros, geometry, numbers, pointers)
+            found = ranges(self._function, self._functions, self._macros, geometry, numbers, pointers, pointees)
         except NotFollowedError:
             return {}
-        known = {name: _reach(ways) for name, ways in found.items()}
+        known = {name: _reach(ways) for name, ways in found.items() if name in pointees.by_parameter}
         return {name: reach for name, reach in known.items() if reach is not None}
 
     @cached_property
@@ -159,11 +174,11 @@ def _reach(ways: Ways) -> Reach | None:
     read, written = _surely(ways.reads), _surely(ways.writes)
     if read is None or written is None:
         return None
-    places = {(each.begin, each.end) for each in (*read, *written)}
+    places = {(each.begin, each.end, each.rows) for each in (*read, *written)}
     if len(places) != 1:
         return None
-    begin, end = places.pop()
-    return Reach(begin, end, frozenset(each.part for each in read), frozenset(each.part for each in written))
+    begin, end, rows = places.pop()
+    return Reach(begin, end, frozenset(each.part for each in read), frozenset(each.part for each in written), rows)
 
 
 def _surely(touched: Iterable[Elements | None]) -> list[Elements] | None:
@@ -181,12 +196,34 @@ def _put_together(sure: list[Elements]) -> list[Elements]:
     found: list[Elements] = []
     for each in sorted(sure, key=lambda one: (one.part, one.begin)):
         last = found[-1] if found else None
-        if last is not None and last.part == each.part and each.begin <= last.end:
-            found[-1] = replace(last, end=max(last.end, each.end))
-        else:
-            found.append(each)
+        both = None if last is None or last.part != each.part else _both(last, each)
+        found[-1 if both else len(found) :] = [both or each]
     return found
 
 
+def _both(one: Elements, other: Elements) -> Elements | None:
+    """Return two parts as one, of which the second one does not begin before the first one; None: they are apart."""
+    away, end = other.begin - one.begin, max(one.end, other.end)
+    if one.rows is None and other.rows is None:
+        return replace(one, end=end) if other.begin <= one.end else None
+    if one.rows is None or other.rows is None or one.rows.pitch != other.rows.pitch:
+        return None
+    pitch, width = one.rows.pitch, one.rows.width
+    last, its_last = one.end - width, other.end - other.rows.width
+    if away <= width and last - one.begin == its_last - other.begin:  # `row[x] + row[x + 1]`
+        return replace(one, end=end, rows=Rows(max(width, away + other.rows.width), pitch))
+    if away % pitch == 0 and other.rows == one.rows and other.begin <= last + pitch:  # the rows above and below
+        return replace(one, end=end)
+    return None
+
+
 def _holds(one: Elements, other: Elements) -> bool:
-    return one.begin <= other.begin and other.end <= one.end and one.part in ("", other.part)
+    within = one.begin <= other.begin and other.end <= one.end and one.part in ("", other.part)
+    return within and (one.rows is None or _is_in_rows(one.rows, other.begin - one.begin, other))
+
+
+def _is_in_rows(rows: Rows, begin: int, other: Elements) -> bool:
+    """Tell whether rows hold others, of which the first one begins so far behind their own beginning."""
+    width = other.end - other.begin if other.rows is None else other.rows.width
+    apart = rows.pitch if other.rows is None else other.rows.pitch
+    return apart % rows.pitch == 0 and begin % rows.pitch + width <= rows.width

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
-from streamsan.kernels.axis_sums import Axes, Axis, NotFollowedError, Sum, added
+from streamsan.kernels.axis_sums import Axes, Axis, NotFollowedError, Rows, Sum, added
 
 MOST_STEPS: Final = 20_000
 MOST_CALLS: Final = 4
@@ -34,8 +35,21 @@ class Geometry(Struct, frozen=True):
     """of a block; where nobody asks for the number in a block, each work-item may be a block of its own"""
 
 
+class Pointees(Struct, frozen=True):
+    """How large is what pointers point to, in bytes."""
+
+    by_parameter: Mapping[str, int]
+    of: Callable[[tree.Type], int | None]
+    """of the type of a pointer that is made in the body; None: nobody knows"""
+    instance: str = ""
+    """which one of a template's instances this is of"""
+
+
+NO_POINTEES: Final = Pointees({}, lambda _: None)
+
+
 class Elements(Struct, frozen=True):
-    """Elements from `begin` to `end` (exclusive)."""
+    """Elements from `begin` to `end` (exclusive); bytes where `Pointees` says how large an element is."""
 
     begin: int
     end: int
@@ -43,6 +57,8 @@ class Elements(Struct, frozen=True):
     """each of them is touched by every such launch, in the part that is named; else none outside of them is"""
     part: str = ""
     """the member that is touched, by its path ("velocity.x"); "": the element as a whole"""
+    rows: Rows | None = None
+    """those that are meant, where others between them are not"""
 
 
 class Ways(Struct):
@@ -57,6 +73,10 @@ class Place(Struct, frozen=True):
 
     parameter: str
     offset: Sum | None
+    unit: int | None = None
+    """bytes of what is pointed to, and the offset is in bytes; None: it is in elements"""
+    is_cast: bool = False
+    """what is pointed to is taken for something else than an element"""
 
 
 Value = Sum | Place | None
@@ -70,10 +90,12 @@ class ExpressionWalk(ABC):
         functions: Mapping[str, Sequence[tree.Function]],
         macros: Mapping[str, tree.Macro],
         geometry: Geometry,
+        pointees: Pointees,
     ) -> None:
         self.functions = functions
         self.macros = macros
         self.geometry = geometry
+        self.pointees = pointees
         self.axes = Axes({})
         self.known: dict[str, Value] = {}
         self.found: dict[str, Ways] = {}
@@ -85,6 +107,8 @@ class ExpressionWalk(ABC):
         """of an element that is touched here, this member (`Elements.part`); None: a part that nobody names"""
         self.left = False
         """no work-item goes on here"""
+        self.returned: Value = None
+        """by the function that was followed last"""
         self.steps = 0
         self.level = 0
         self.accesses = 0
@@ -114,10 +138,7 @@ class ExpressionWalk(ABC):
             return self._name(node.name)
         if isinstance(node, tree.Cast):
             value = self.value(node.operand)
-            if isinstance(value, Place):
-                self.escape(value)
-                return None
-            return value
+            return self._cast(value, node.type) if isinstance(value, Place) else value
         if isinstance(node, tree.Unary):
             return self._unary(node)
         if isinstance(node, tree.Binary):
@@ -133,7 +154,10 @@ class ExpressionWalk(ABC):
             return self._member(node)
         if isinstance(node, tree.Call):
             return self._call(node)
-        if isinstance(node, tree.SizeOf) or node is None:
+        if isinstance(node, tree.SizeOf):
+            size = None if node.type is None else self.pointees.of(replace(node.type, pointers=node.type.pointers + 1))
+            return None if size is None else Sum(size)
+        if node is None:
             return None
         for part in nodes(node):
             if isinstance(part, tree.Name):
@@ -150,6 +174,14 @@ class ExpressionWalk(ABC):
             raise NotFollowedError
         return self.value(macro.expression)
 
+    def _cast(self, place: Place, type: tree.Type) -> Value:
+        """Return a place as what a pointer of another type points to: a row of an image lies `pitch` bytes away."""
+        unit = self.pointees.of(type) if type.pointers == 1 and not type.array else None
+        if unit is None or place.unit is None:
+            self.escape(place)
+            return None
+        return replace(place, unit=unit, is_cast=True)
+
     def _element(self, node: tree.Index) -> Value:
         part = self.part
         # What is read to find the element. An element of a member that is an array is a part of the member.
@@ -164,8 +196,8 @@ class ExpressionWalk(ABC):
 
     def _moved(self, place: Place, by: Value, factor: int) -> Place:
         if not isinstance(by, Sum) or place.offset is None:
-            return Place(place.parameter, None)
-        return Place(place.parameter, added(place.offset, by, factor))
+            return replace(place, offset=None)
+        return replace(place, offset=added(place.offset, by, factor * (place.unit or 1)))
 
     def _unary(self, node: tree.Unary) -> Value:
         operand = node.operand
@@ -324,9 +356,11 @@ class ExpressionWalk(ABC):
             self.access(values[0], reads=True, writes=True)
             values = values[1:]
         places = [value for value in values if isinstance(value, Place)]
-        if places and not self._followed(callee, values):
-            for place in places:
-                self.escape(place)
+        body = self._body_of(callee, values)
+        if body is not None and (places or _is_formula(body)):
+            return self._followed(body, values)
+        for place in places:
+            self.escape(place)
         return None
 
     def _limit(self, one: Value, other: Value, least: bool) -> Value:
@@ -348,22 +382,25 @@ class ExpressionWalk(ABC):
         self.known = known
         return worth
 
-    def _followed(self, callee: str, values: list[Value]) -> bool:
-        """Follow the body of a function that is given pointers; tell whether that was done."""
+    def _body_of(self, callee: str, values: list[Value]) -> tree.Function | None:
+        """Return the function that a call runs, if it can be followed."""
         bodies = [each for each in self.functions.get(callee, ()) if each.body is not None]
         if len(bodies) != 1 or self.level >= MOST_CALLS or len(bodies[0].parameters) != len(values):
-            return False
-        function = bodies[0]
-        if function.body is None or _leaves_early(function.body):
-            return False
+            return None
+        return None if bodies[0].body is None or _leaves_early(bodies[0].body) else bodies[0]
+
+    def _followed(self, function: tree.Function, values: list[Value]) -> Value:
+        """Follow the body of a function; return what it returns."""
         known, self.known = self.known, {}
         for parameter, value in zip(function.parameters, values, strict=True):
             self.known[parameter.name] = value
         self.level += 1
+        self.returned = None
         self.statement(function.body)
+        returned, self.returned = self.returned, None
         self.level -= 1
         self.known, self.left = known, False
-        return True
+        return returned
 
     def access(self, place: Value, *, reads: bool = False, writes: bool = False) -> None:
         """Note that elements are touched."""
@@ -374,17 +411,24 @@ class ExpressionWalk(ABC):
             raise NotFollowedError
         touched: Elements | None = None
         if place.offset is not None:
-            low, high = self.axes.bounds(place.offset)
-            # What lies before the pointer cannot be meant.
-            sure = self.sure and self.part is not None and low >= 0 and self.axes.is_dense(place.offset)
-            touched = Elements(max(0, low), high + 1, sure, self.part or "")
-            if touched.end <= touched.begin:
-                touched = None
+            touched = self._touched(place.offset, place.unit or 1, named=not (place.is_cast and self.part))
         ways = self.found[place.parameter]
         if reads:
             ways.reads.append(touched)
         if writes:
             ways.writes.append(touched)
+
+    def _touched(self, offset: Sum, width: int, *, named: bool) -> Elements | None:
+        """Return the elements of one access; `named`: its part is that of an element behind the parameter."""
+        low, high = self.axes.bounds(offset)
+        rows = self.axes.rows(offset, width)
+        # What lies before the pointer cannot be meant.
+        sure = self.sure and named and self.part is not None and low >= 0 and rows is not None
+        sure = sure and self.axes.is_free(offset)
+        if rows is not None and (low < 0 or not rows.pitch):
+            rows = None
+        touched = Elements(max(0, low), high + width, sure, self.part or "", rows)
+        return touched if touched.end > touched.begin else None
 
     def escape(self, value: Value) -> None:
         """A pointer goes where it is not followed."""
@@ -398,6 +442,11 @@ def _path(node: tree.Expression) -> str | None:
         return ""
     outer = "" if node.arrow else _path(node.object)
     return None if outer is None else f"{outer}.{node.member}" if outer else node.member
+
+
+def _is_formula(function: tree.Function) -> bool:
+    """Tell whether a function does nothing but to return a value."""
+    return function.body is not None and len(function.body.body) == 1
 
 
 def _leaves_early(body: tree.Block) -> bool:

@@ -14,7 +14,16 @@ from msgspec.structs import replace
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.axis_sums import Axes, Axis, Cut, NotFollowedError, Sum
-from streamsan.kernels.work_item_expressions import MOST_STEPS, ExpressionWalk, Geometry, Place, Value, Ways
+from streamsan.kernels.work_item_expressions import (
+    MOST_STEPS,
+    NO_POINTEES,
+    ExpressionWalk,
+    Geometry,
+    Place,
+    Pointees,
+    Value,
+    Ways,
+)
 
 _OPPOSITE: Final = {"<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
 
@@ -26,6 +35,7 @@ def ranges(
     geometry: Geometry,
     numbers: Mapping[str, int],
     pointers: Mapping[str, bool] | None = None,
+    pointees: Pointees = NO_POINTEES,
 ) -> dict[str, Ways]:
     """Return what one launch touches, by pointer parameters; `numbers` are the values of other parameters.
 
@@ -34,7 +44,7 @@ def ranges(
     """
     if function.body is None or 0 in geometry.blocks or 0 in geometry.threads:
         raise NotFollowedError
-    walk = _Walk(functions, macros, geometry)
+    walk = _Walk(functions, macros, geometry, pointees)
     for parameter in function.parameters:
         number = numbers.get(parameter.name)
         address = (pointers or {}).get(parameter.name)
@@ -43,7 +53,7 @@ def ranges(
         elif address is False:
             walk.known[parameter.name] = Sum(0)
         else:
-            walk.known[parameter.name] = Place(parameter.name, Sum(0))
+            walk.known[parameter.name] = Place(parameter.name, Sum(0), pointees.by_parameter.get(parameter.name))
             walk.found[parameter.name] = Ways()
             walk.present.update([parameter.name] if address else [])
     for template in function.templates:
@@ -77,7 +87,7 @@ class _Walk(ExpressionWalk):
             self._loop(node, [node.condition], node.body)
         elif isinstance(node, tree.Return):
             if node.value is not None:
-                self.value(node.value)
+                self.returned = self.value(node.value)
             self.left = True
         elif isinstance(node, tree.Break | tree.Continue):
             self.left = True

@@ -22,9 +22,10 @@ from streamsan.cuda_source.values.cells import (
 )
 from streamsan.cuda_source.values.classes import PlainContext
 from streamsan.cuda_source.values.types import CType
-from streamsan.cuda_syntax.tree import Function, Parameter
+from streamsan.cuda_syntax.tree import Function, Parameter, Type
 from streamsan.kernels.behaviour import KernelBehaviour
 from streamsan.kernels.thread_ranges import Reach, Three
+from streamsan.kernels.work_item_expressions import Pointees
 from streamsan.model.values import Stride, Symbol
 from streamsan.vocabulary import AccessMode
 
@@ -98,6 +99,7 @@ def extents_of(
     constants = {name: value for name, value in launched.bindings.items() if isinstance(value, int)}
     addresses = dict.fromkeys(pointers, True)
     addresses |= dict.fromkeys((name for name, leaf in leaves.items() if leaf.element and leaf.value == 0), False)
+    pointees = _pointees(machine, leaves, launched.context(function))
     rounds: list[Mapping[str, Reach]] = []
     given = [*_counts(grid), *_counts(block), *(leaf.value for leaf in leaves.values())]
     is_known = not any(isinstance(machine.known(each), Symbol | Term) for each in given)
@@ -110,13 +112,13 @@ def extents_of(
             if isinstance(leaf.value, int | Symbol | Term) and leaf.element is None:
                 number = machine.device.extents.number(leaf.value, at)
                 numbers.update({} if number is None else {name: number})
-        rounds.append(behaviour.ranges.touched_by(blocks, threads, numbers, addresses))
+        rounds.append(behaviour.ranges.touched_by(blocks, threads, numbers, addresses, pointees))
         if not rounds[0]:
             return {}  # what the first round does not say, no other one does
     found: Extents = {}
     for name, leaf in pointers.items():
         reaches = [each.get(name) for each in rounds]
-        size = None if leaf.element is None else machine.objects.size_of(leaf.element)
+        size = pointees.by_parameter.get(name)
         if leaf.element is not None and size and any(reaches):
             found[name] = _extents(machine, leaf.element, size, reaches, given)
     return found
@@ -141,6 +143,11 @@ def _extents(
     machine: Machine, element: CType, size: int, reaches: Sequence[Reach | None], given: Sequence[Value]
 ) -> tuple[Extent, ...]:
     """Return what is touched behind one pointer. `reaches`: in each round."""
+    stride = None
+    if any(each is not None and each.rows is not None for each in reaches):
+        stride = _stride(reaches)
+        if stride is None:
+            return ()
     pieces: Mapping[Interval, AccessMode | None] | None = {(0, size): None}
     if not all(each is None or each.is_whole for each in reaches):
         ways = {(each.read, each.written) for each in reaches if each is not None}
@@ -152,8 +159,18 @@ def _extents(
         span = machine.device.extents.span(touched, given)
         if span is None:
             return ()
-        found.append(Extent(span, mode, Stride(end - begin, size) if end - begin < size else None))
+        found.append(Extent(span, mode, Stride(end - begin, size) if end - begin < size else stride))
     return tuple(found)
+
+
+def _stride(reaches: Sequence[Reach | None]) -> Stride | None:
+    """Return the rows that a launch touches, where they are the same whatever the unknown numbers are."""
+    ways = {None if each is None else (each.rows, each.is_whole) for each in reaches}
+    rows, is_whole = next(iter(ways)) or (None, False)
+    if len(ways) != 1 or rows is None or not is_whole:
+        return None
+    begins = {each.begin % rows.pitch for each in reaches if each is not None}
+    return Stride(rows.width, rows.pitch) if len(begins) == 1 else None
 
 
 def _pieces(
@@ -193,6 +210,17 @@ def _member(machine: Machine, type: CType, path: str) -> Interval | None:
     return (begin, begin + size) if size else None
 
 
+def _pointees(machine: Machine, leaves: Mapping[str, _Leaf], context: PlainContext) -> Pointees:
+    sizes = {
+        name: 0 if leaf.element is None else machine.objects.size_of(leaf.element) for name, leaf in leaves.items()
+    }
+
+    def behind(type: Type) -> int | None:
+        return machine.objects.size_of(machine.resolve_in(type, context).element())
+
+    return Pointees({name: size for name, size in sizes.items() if size}, behind, repr(context.bindings))
+
+
 def _element(machine: Machine, parameter: Parameter, context: PlainContext) -> CType | None:
     """Return what a pointer parameter points to; None: it is no pointer."""
     type = machine.resolve_in(parameter.type, context)
@@ -203,7 +231,7 @@ def _bytes(reach: Reach | None, size: int, begin: int, end: int) -> Bytes:
     """Return the bytes from those of the first element to those of the last one; they are those of each element."""
     if reach is None or reach.begin >= reach.end:
         return None
-    return (reach.begin * size + begin, (reach.end - 1) * size + end)
+    return (reach.begin + begin, reach.end - size + end)
 
 
 def _counts(value: Dimensions) -> list[Value]:
