@@ -49,6 +49,18 @@ EDGE = (
     f"__global__ void get(const float* left, float* out, int n) {{ {INDEX} if (i >= n) return;"
     " out[i] = i > 0 ? 1 : left ? *left : 0; }"
 )
+POLICIES = (
+    "struct Scaled { template <class T> __device__ static void put(T* to, int at) { to[at] = 1; }\n"
+    " __device__ static float get(const Span<float>& from, int at) { return 2 * from[at]; } };\n"
+    f"template <class P> __global__ void put(float* out, int n) {{ {INDEX} if (i < n) P::put(out, i); }}\n"
+    f"template <class P> __global__ void get(Span<float> in, float* out) {{ {INDEX} if (i < in.n) out[i] = P::get(in, i); }}"
+)
+INNER = (
+    "template <class T> struct Grid { struct Row { char* first; int n;\n"
+    " __device__ T& operator[](int i) const { return reinterpret_cast<T*>(first)[i]; } }; };\n"
+    f"template <class R> __global__ void put(R row) {{ {INDEX} if (i < row.n) row[i] = 1; }}\n"
+    f"__global__ void get(Grid<float>::Row in, float* out) {{ {INDEX} if (i < in.n) out[i] = in[i]; }}"
+)
 MEET = {
     "templates": (TEMPLATES, "put<<<32, 128, 0, s>>>(a, n);", "get<float><<<32, 128, 0, t>>>(a, o, n);"),
     "views": (SPANS, "put<<<32, 128, 0, s>>>(Span<float>{a, n});", "get<<<32, 128, 0, t>>>(Span<const float>{a, n}, Span<float>{o, n});"),
@@ -56,11 +68,15 @@ MEET = {
     "numbers of templates": (BLOCKS, "put<128><<<32, 128, 0, s>>>(a);", "get<128, float><<<32, 128, 0, t>>>(a, o);"),
     "calls": (CALLS, "put<<<32, 128, 0, s>>>(a, n);", "get<<<32, 128, 0, t>>>(a, o, n);"),
     "an edge": (EDGE, "put<<<32, 128, 0, s>>>(a, n);", "get<<<32, 128, 0, t>>>(a + n - 1, o, n);"),
+    "policies": (POLICIES, "put<Scaled><<<32, 128, 0, s>>>(a, n);", "get<Scaled><<<32, 128, 0, t>>>({a, n}, o);"),
+    "classes in templates": (INNER, "put<<<32, 128, 0, s>>>(Grid<float>::Row{(char*)a, n});", "get<<<32, 128, 0, t>>>({(char*)a, n}, o);"),
 }  # fmt: skip
 APART = {
     "templates": (TEMPLATES, "put<<<16, 128, 0, s>>>(a, n / 2);", "get<float><<<16, 128, 0, t>>>(a + n / 2, o, n / 2);"),
     "views": (SPANS, "put<<<16, 128, 0, s>>>(Span<float>{a, n / 2});", "get<<<16, 128, 0, t>>>(Span<const float>{a + n / 2, n / 2}, Span<float>{o, n});"),
     "numbers of templates": (BLOCKS, "put<128><<<16, 128, 0, s>>>(a);", "get<128, float><<<16, 128, 0, t>>>(a + 2048, o);"),
+    "policies": (POLICIES, "put<Scaled><<<16, 128, 0, s>>>(a, n / 2);", "get<Scaled><<<16, 128, 0, t>>>({a + n / 2, n / 2}, o);"),
+    "classes in templates": (INNER, "put<<<16, 128, 0, s>>>(Grid<float>::Row{(char*)a, n / 2});", "get<<<16, 128, 0, t>>>({(char*)(a + n / 2), n / 2}, o);"),
     "no edge": (EDGE, "put<<<32, 128, 0, s>>>(a, n);", "get<<<32, 128, 0, t>>>(nullptr, o, n);"),
 }  # fmt: skip
 UNCLEAR = {

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, Self
 from msgspec.structs import replace
 
 from streamsan.cuda_syntax import tree
-from streamsan.cuda_syntax.named_types import NamedTypes
+from streamsan.cuda_syntax.named_types import NamedTypes, visible
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.cuda_images import image_access
 from streamsan.kernels.held_objects import Object, Part, Row, element, leaves, merged, somewhere, unfollowed
@@ -108,7 +108,9 @@ class FlatExpressions(ABC):
             return self._assign(node)
         if isinstance(node, tree.Cast):
             held = self.part(node.operand)
-            return held if isinstance(held, Object) else replace(node, operand=plain(held, node.span))
+            if isinstance(held, Object):
+                return held
+            return replace(node, type=self.types.resolved(node.type), operand=plain(held, node.span))
         if isinstance(node, tree.Conditional):
             then, otherwise = self.part(node.then), self.part(node.otherwise)
             if isinstance(then, Object) and isinstance(otherwise, Object):
@@ -269,6 +271,9 @@ class FlatExpressions(ABC):
             if len(arguments) == 1 and isinstance(arguments[0], Object) and arguments[0].cls.key == cls.key:
                 return arguments[0]
             return self.constructed(cls, arguments, []) or unfollowed(node.span, arguments)
+        made_part = self._static_call(callee.name, arguments, node.span)
+        if made_part is not None:
+            return made_part
         if not any(isinstance(one, Object) for one in arguments):
             return plain_call
         functions = self.flattening.unit.functions_with_bodies().get(name, [])
@@ -279,6 +284,16 @@ class FlatExpressions(ABC):
             return plain_call
         made_part = self._applied(taking[0], None, arguments, node.span, self.flattening.classes.types)
         return plain_call if made_part is None else made_part
+
+    def _static_call(self, name: str, arguments: list[Part], span: tree.Span) -> Part | None:
+        """Return a call of a static method (`Policy::apply(p, i)`); None: it is none whose body is known."""
+        scope, _, last = name.rpartition("::")
+        of = self.types.resolved(tree.Type(scope))
+        cls = visible(self.types.classes, of.name) if scope and not of.pointers else None
+        found = [one for one in cls.methods if one.static and one.name.rpartition("::")[2] == last] if cls else []
+        if cls is None or len(found) != 1 or len(found[0].parameters) != len(arguments):
+            return None
+        return self._applied(found[0], None, arguments, span, self.types.inside(cls, of))
 
     def _fits(self, function: tree.Function, arguments: list[Part]) -> bool:
         """Tell whether a function declares the classes of the objects that it is given."""

@@ -47,7 +47,7 @@ class Flattening:
         self.classes = UnitClasses(unit)
         self.functions = dict(unit.functions_with_bodies())
         self.macros = unit.macros
-        self._any = any(True for node in self.classes.types.classes.values() if node.fields)
+        self._any = any(node.fields or node.methods for node in self.classes.types.classes.values())
         self._copies: dict[tuple[Any, ...], str] = {}
         self.fresh = 0
 

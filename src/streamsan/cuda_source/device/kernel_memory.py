@@ -169,7 +169,7 @@ def _bound_arguments(
             operand if parameter is None else _passed(machine, operand, parameter, context)
             for operand, parameter in zip_longest(operands, function.parameters[: len(operands)])
         ]
-    behaviour = _behaviour(machine, function, operands)
+    behaviour = _behaviour(machine, function, operands, {} if launched is None else launched.bindings)
     uses = {} if behaviour is None else behaviour.uses
     extents: Extents = {}
     if function is not None and behaviour is not None and launched is not None:
@@ -239,16 +239,30 @@ class _Uses(Struct, frozen=True):
         return path if path in self.known else f"{path}.{part}"
 
 
-def _behaviour(machine: Machine, function: Function | None, operands: list[Operand]) -> KernelBehaviour | None:
-    """Return what a kernel does, its template parameters bound to the structures that it is given."""
+def _behaviour(
+    machine: Machine, function: Function | None, operands: list[Operand], bindings: Mapping[str, Any]
+) -> KernelBehaviour | None:
+    """Return what a kernel does, its template parameters bound to classes: of structures that it is given, policies."""
     if function is None:
         return None
     templates = {one.name for one in function.templates}
-    bound: dict[str, Type | Expression] = {}
+    bound: dict[str, Type | Expression] = {
+        name: _written(argument, function.span)
+        for name, argument in bindings.items()
+        if isinstance(argument, CType) and machine.program.class_of(argument, machine.frame) is not None
+    }
+    outer: dict[str, list[object]] = {}
     for parameter, operand in zip(function.parameters, operands, strict=False):
         cls = operand.held.cls if isinstance(operand.held, StructObject) else None
         if cls is not None and parameter.type.name in templates:
             bound[parameter.type.name] = Type(cls.name, [_written(one, function.span) for one in cls.arguments])
+        for name, argument in cls.bindings.items() if cls is not None else ():
+            if isinstance(argument, CType | int):
+                outer.setdefault(name, []).append(argument)
+    for name, arguments in outer.items():
+        # Of a class in a class template, which does not name them: `Grid<float>::View`.
+        if name not in templates and all(each == arguments[0] for each in arguments):
+            bound.setdefault(name, _written(arguments[0], function.span))
     return machine.relevance.kernels.of(function, bound)
 
 
@@ -265,7 +279,7 @@ def early_arguments(
 ) -> KernelArguments | None:
     """Return the memory that a kernel uses before it may wait for the kernel before it; None: none that is known."""
     with machine.at(machine.home_of(function)):
-        behaviour = _behaviour(machine, function, operands)
+        behaviour = _behaviour(machine, function, operands, {})
         if behaviour is None or behaviour.start is Start.WAITS:
             return None
         if behaviour.start is Start.AT_ONCE:
