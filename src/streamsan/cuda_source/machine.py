@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from streamsan.cuda_source import faces
@@ -62,6 +62,17 @@ class Activity(Struct, eq=False):
     def begun(self) -> Activity:
         """Return that of a thread which is started here."""
         return replace(self, frames=list(self.frames), call_ends=None, header_calls=0, pending_completion=None)
+
+
+class Signals(Struct, eq=False):
+    """What threads asked each other, and told each other."""
+
+    asked: int = 0
+    """how often atomic variables were looked at"""
+    changed: list[tuple[Cell, Value]] = field(default_factory=list)
+    """what atomic variables hold that were given another value, each with what was there before"""
+    told: int = 0
+    """how often something was released that others may wait for: a mutex, an atomic variable"""
 
 
 class Machine:
@@ -140,6 +151,7 @@ class Machine:
         """Host threads that were started and have not run yet, with what runs them."""
         self.thread_runs: dict[Any, Any] = {}
         """Host threads that run, or wait for others, with what lets them go on; main is none of them."""
+        self.signals = Signals()
         self.passed_waits = 0
         """How often a thread came past what it waited for, or to its end."""
         self.resting: list[Activity] = []

@@ -99,6 +99,8 @@ class ClassOperators:
 
     def convert(self, value: Value, type: CType, span: Span) -> Value:
         """Convert a class object by its conversion operator; the best fit by the kind of target."""
+        if isinstance(value, LibraryObject):
+            return value.worth(self.machine, span)
         if not isinstance(value, StructObject) or value.cls is None:
             return value
         best: tuple[int, Function, ClassInfo] | None = None

@@ -139,7 +139,7 @@ class Expressions(Access):
             return self.dereference(self.load(operand, node.span), node.span)
         if operator in ("++", "--", "post++", "post--"):
             return self._increment(operator, operand, node)
-        return Operand(self.operators.unary(operator, self.load(operand, node.span)))
+        return Operand(self.operators.unary(operator, self.number(operand, node.span)))
 
     def _increment(self, operator: str, operand: Operand, node: tree.Unary) -> Operand:
         old = self.load(operand, node.span)
@@ -162,7 +162,7 @@ class Expressions(Access):
             if overloaded is not None:
                 left = overloaded
                 continue
-            values = self.load(left, part.span), self.load(right, part.span)
+            values = self.number(left, part.span), self.number(right, part.span)
             if approaches.watched:
                 approaches.met(id(part), part.operator, *values)
             left = Operand(self.operators.binary(part.operator, *values))
@@ -218,7 +218,7 @@ class Expressions(Access):
 
     def condition(self, operand: Operand, span: tree.Span) -> Value:
         """Return an operand as a condition: objects by their conversion to bool."""
-        value = self.load(operand, span)
+        value = self.number(operand, span)
         if isinstance(value, StructObject):
             return self.machine.class_operators.convert(value, CType("bool"), span)
         return value

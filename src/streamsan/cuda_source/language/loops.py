@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamsan.cuda_source.device.source_sites import end_of
 from streamsan.cuda_source.language.known_conditions import is_about_success, may_be_wrong
@@ -35,6 +35,9 @@ from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax import tree
 from streamsan.model.values import Symbol
 
+if TYPE_CHECKING:
+    from streamsan.cuda_source.language.spin_waits import SpinWait
+
 
 class Loops:
     """Executes the loops of one path."""
@@ -62,7 +65,8 @@ class Loops:
     def _for(self, node: tree.For) -> Completion | None:
         parts = [part for part in (node.condition, node.step, node.body) if part is not None]
         if (
-            not self.relevance.loop_acts(node.body)
+            not self.relevance.asks_atomics(node)
+            and not self.relevance.loop_acts(node.body)
             and not any(
                 part is not None and self.relevance.expression_acts(part) for part in (node.condition, node.step)
             )
@@ -147,7 +151,8 @@ class Loops:
     def while_(self, node: tree.While) -> Completion | None:
         """Run a `while` loop."""
         quiet = not self.relevance.loop_acts(node.body) and not self.relevance.expression_acts(node.condition)
-        if quiet and not while_loop_seeks(self.machine, node) and self._summarise(node):
+        at_once = quiet and not self.relevance.asks_atomics(node) and not while_loop_seeks(self.machine, node)
+        if at_once and self._summarise(node):
             return None
         return self._run(node.condition, node.body, lambda: None, None)
 
@@ -166,7 +171,8 @@ class Loops:
             if not node.condition.value:
                 return None
         elif (
-            not self.relevance.loop_acts(node.body)
+            not self.relevance.asks_atomics(node)
+            and not self.relevance.loop_acts(node.body)
             and not self.relevance.expression_acts(node.condition)
             and self._summarise(node)
         ):
@@ -221,7 +227,12 @@ class Loops:
         if endless:
             machine.relevance.meets_endless_loop(body)
         empty = condition is not None and _is_empty(body)
+        spins = induction is None and any(map(machine.relevance.asks_atomics, (condition, body)))
+        spin = _spin_wait(machine, body.span if condition is None else condition.span) if spins else None
         while True:
+            if spin is not None:
+                spin.begin_turn()
+            sure = True
             if condition is not None and not endless:
                 with polling(machine):
                     value = machine.expressions.condition(machine.expressions.operand(condition), condition.span)
@@ -244,6 +255,7 @@ class Loops:
                     if enough:
                         return None
                     unknown += 1
+                    sure = False
                 elif not truth:
                     asking.ends()
                     if count == 0 and self._goes_in_all_the_same(condition, body):
@@ -260,6 +272,13 @@ class Loops:
             if count < WATCHED:
                 nearing.begin_turn()
             completion = self._iteration(body)
+            if spin is not None and sure and completion in (None, CONTINUE) and spin.is_idle:
+                if count < WATCHED:
+                    nearing.take_back_turn()
+                step()
+                if spin.wait():
+                    continue
+                return None
             count += 1
             if completion is not None and completion is not CONTINUE:
                 asking.ends()
@@ -430,6 +449,12 @@ class Loops:
         cell = Cell(None, type.bare(), variable.name, span=variable.span)
         machine.objects.initialise(cell, type.bare(), element, span)
         scope.own(variable.name, cell)
+
+
+def _spin_wait(machine: Machine, span: tree.Span) -> SpinWait:
+    from streamsan.cuda_source.language.spin_waits import SpinWait  # few programs have threads that spin
+
+    return SpinWait(machine, span)
 
 
 def _is_empty(body: tree.Statement) -> bool:

@@ -58,6 +58,11 @@ class Access:
             self.machine.memory.access(cell, AccessMode.READ, span)
         return value
 
+    def number(self, operand: Operand, span: Span) -> Value:
+        """Return an operand's value where a number is needed."""
+        value = self.load(operand, span)
+        return value.worth(self.machine, span) if isinstance(value, LibraryObject) else value
+
     def store(self, cell: Cell, value: Value, span: Span) -> None:
         """Overwrite a cell."""
         self.machine.memory.access(cell, AccessMode.WRITE, span)

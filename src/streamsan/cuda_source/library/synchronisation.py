@@ -1,4 +1,4 @@
-"""What orders host threads against each other: mutexes, condition variables, promises, atomics, once-flags.
+"""What orders host threads against each other: mutexes, condition variables, promises, once-flags.
 
 They are edges of this run only: that one thread came first is how this interleaving went, no promise of the program.
 """
@@ -24,7 +24,6 @@ from streamsan.cuda_source.values.cells import (
 )
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Span
-from streamsan.model.values import Origin
 from streamsan.vocabulary import EdgeClass
 
 
@@ -49,6 +48,7 @@ class Synchroniser(Modelled):
         device = machine.device
         self._key = self._key or device.model.sync_key()
         device.model.release(device.thread, self._key, EdgeClass.RUN, device.site(span))
+        machine.signals.told += 1
 
 
 class Mutex(Synchroniser):
@@ -59,12 +59,12 @@ class Mutex(Synchroniser):
     promised: Cell | None = None
     _WAITS_FOR_A_WHILE = frozenset({"wait_for", "wait_until"})
     _ACQUIRE = _WAITS_FOR_A_WHILE | {"wait", "lock", "lock_shared"}
-    _RELEASE = frozenset({"unlock", "unlock_shared", "notify_one", "notify_all", "set_value", "clear", "set_exception"})
+    _RELEASE = frozenset({"unlock", "unlock_shared", "notify_one", "notify_all", "set_value", "set_exception"})
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        if method in ("try_lock", "test_and_set"):
+        if method == "try_lock":
             self.acquire(machine, span)
-            return 1 if method != "test_and_set" else 0
+            return 1
         if method == "get_future":
             device = machine.device
             self._key = self._key or device.model.sync_key()
@@ -203,64 +203,6 @@ class Lock(Modelled):
             return 1
         if method in ("owns_lock", "operator bool"):
             return int(self.held)
-        return NOT_MODELLED
-
-
-class Atomic(Synchroniser):
-    """An atomic variable: its stores release, its loads acquire."""
-
-    class_name = "std::atomic"
-    own_parts = ("held",)
-
-    def __init__(self, type: CType) -> None:
-        super().__init__(type)
-        element = type.arguments[0] if type.arguments and isinstance(type.arguments[0], CType) else CType("int")
-        self.held = Cell(0, element, "atomic")
-
-    def begin(self, machine: Machine, operands: list[Operand], span: Span) -> None:
-        if operands:
-            held = operands[0].held
-            given = held.held.value if isinstance(held, Atomic) else machine.expressions.load(operands[0], span)
-            self.held.value = given
-
-    def begin_unknown(self, machine: Machine, name: str, origin: Origin) -> None:
-        self.held.value = machine.objects.unknown(self.held.type, name, origin)
-
-    def truth(self) -> bool | None:
-        return bool(self.held.value) if isinstance(self.held.value, int | float) else None
-
-    def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
-        operators = machine.expressions.operators
-        value = machine.expressions.load(operands[0], span) if operands else None
-        old = self.held.value
-        if method in ("load", "wait") or method.startswith("operator ") or method in ("operator==", "operator!="):
-            machine.run_late_threads()
-            self.acquire(machine, span)
-            old = self.held.value
-            return operators.compare(method[8:], old, value) if method in ("operator==", "operator!=") else old
-        if method in ("store", "operator=", "exchange"):
-            if method == "exchange":
-                self.acquire(machine, span)
-            self.held.value = value
-            self.release(machine, span)
-            return old if method == "exchange" else value
-        arithmetic = {"fetch_add": "+", "fetch_sub": "-", "operator++": "+", "operator--": "-", "operator+=": "+",
-                      "operator-=": "-", "fetch_or": "|", "fetch_and": "&"}.get(method)  # fmt: skip
-        if arithmetic is not None:
-            self.acquire(machine, span)
-            amount = 1 if method in ("operator++", "operator--") else value
-            self.held.value = operators.arithmetic(arithmetic, old, amount)
-            self.release(machine, span)
-            return old if method.startswith("fetch") else self.held.value
-        if method.startswith("compare_exchange"):
-            self.acquire(machine, span)
-            if len(operands) > 1:
-                self.held.value = machine.expressions.load(operands[1], span)
-            self.release(machine, span)
-            return 1
-        if method in ("notify_one", "notify_all"):
-            self.release(machine, span)
-            return None
         return NOT_MODELLED
 
 

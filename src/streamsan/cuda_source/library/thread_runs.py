@@ -58,6 +58,8 @@ class ThreadRun(LibraryObject):
         self._state: _Suspended | None = None
         self._waits_at: Span | None = None
         self._runs = False
+        self._spins = False
+        self._has_waited_enough = False
         self.result: Value = None
 
     def parts(self) -> list[Any]:
@@ -108,6 +110,25 @@ class ThreadRun(LibraryObject):
         """Stop here, being what runs: another thread may be the next."""
         self.wait(self._span)
 
+    def spin(self, holds: Callable[[], bool], span: Span) -> bool:
+        """Stop here, being what runs, until something holds; False: nobody who is seen lets it go on."""
+        self._spins = True
+        while not holds() and not self._has_waited_enough:
+            self.wait(span)
+        told = not self._has_waited_enough
+        self._spins = self._has_waited_enough = False
+        self._machine.passed_waits += 1
+        return told
+
+    def _ends_a_spin(self) -> bool:
+        """Let a thread go on that turns in a loop, this one first, as if what it waits for had come."""
+        for run in (self, *self._machine.thread_runs.values()):
+            if run._spins and not run._runs:
+                run._has_waited_enough = True
+                run.go_on()
+                return True
+        return False
+
     def is_awaited(self) -> bool:
         """Let it run to its end, and other threads where it waits for them; tell whether it came there."""
         while not self.is_over:
@@ -115,7 +136,7 @@ class ThreadRun(LibraryObject):
             self.go_on()
             if not self.is_over:
                 self._machine.run_late_threads()
-            if self._machine.progress == before:
+            if self._machine.progress == before and not self._ends_a_spin():
                 break
         return self.is_over
 
@@ -166,3 +187,12 @@ def wait_until(machine: Machine, holds: Callable[[], bool | None], span: Span) -
     while holds() is False:
         run.wait(span)
     machine.passed_waits += 1
+
+
+def spin_until(machine: Machine, holds: Callable[[], bool], span: Span) -> bool:
+    """Let the thread that runs turn in its loop until something holds; False if nobody who is seen makes it so."""
+    run = machine.thread_runs.get(machine.device.thread)
+    if run is not None:
+        return bool(run.spin(holds, span))
+    machine.await_others(holds)
+    return holds()

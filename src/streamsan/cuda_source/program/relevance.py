@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import Enum
+from functools import cached_property
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.library.tables import is_harmless
@@ -20,6 +21,9 @@ from streamsan.cuda_syntax import tree
 from streamsan.kernels.behaviour import KernelBehaviours
 from streamsan.patterns.late_pattern import late_pattern
 
+if TYPE_CHECKING:
+    from streamsan.cuda_source.program.asked_atomics import AskedAtomics
+
 API_NAME = late_pattern(r"(?:cuda|cu|cl)[A-Z]\w*$")
 Fact = TypeVar("Fact")
 CUDA_NAME = late_pattern(r"(?:cuda|cu|CU|cl|nccl|cublas|cufft|thrust|rmm)(?:[A-Z]\w*|$)|cl(?:_|::)\w")
@@ -31,6 +35,7 @@ _HOST_FUNCTION = late_pattern(
     r"\b(?:cu(?:da)?LaunchHostFunc|cu(?:da)?StreamAddCallback|clSetEventCallback|clEnqueueNativeKernel)\b"
 )
 _CONDITION = late_pattern("condition_variable")
+_ATOMIC = late_pattern(r"\batomic")
 _RECORDS = frozenset({"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "cuEventRecordWithFlags"})
 _EXITS = frozenset({"exit", "_exit", "_Exit", "quick_exit", "abort", "terminate", "MPI_Abort"})
 _FIELDS: dict[type[Any], tuple[str, ...]] = {}
@@ -331,6 +336,18 @@ class Relevance:
     def has_host_functions(self) -> bool:
         """A host function, or a callback, is named somewhere."""
         return self._is_named(_HOST_FUNCTION)
+
+    def asks_atomics(self, node: Any) -> bool:
+        """Tell whether code asks for atomic variables of the host: it may wait for another thread so."""
+        return self._atomics is not None and self._atomics.asks(node)
+
+    @cached_property
+    def _atomics(self) -> AskedAtomics | None:
+        if not self._is_named(_ATOMIC):
+            return None
+        from streamsan.cuda_source.program.asked_atomics import AskedAtomics  # few programs have atomics
+
+        return AskedAtomics(self.program.unit, self._by_name)
 
     @property
     def has_conditions(self) -> bool:

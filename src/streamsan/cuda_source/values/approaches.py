@@ -24,6 +24,10 @@ class Nearing:
         """A turn begins; what comes between it and the one before, the loop's own condition, is not looked at."""
         self._distances.append({})
 
+    def take_back_turn(self) -> None:
+        """The turn that began last was none: the loop waited for another thread."""
+        self._distances.pop()
+
     def met(self, what: int, distance: int) -> None:
         """Note a computation of this turn."""
         if self._distances:

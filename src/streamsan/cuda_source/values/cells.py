@@ -360,6 +360,10 @@ class LibraryObject:
         """Return the object as a condition; None if it is not known."""
         return None
 
+    def worth(self, machine: Any, span: Span) -> Value:
+        """Return what stands for the object where a number is needed: the value of an atomic variable."""
+        return self
+
     def length(self) -> Value:
         """Return the number of elements for loops over the object; None if it is not known."""
         return None
