@@ -61,6 +61,12 @@ INNER = (
     f"template <class R> __global__ void put(R row) {{ {INDEX} if (i < row.n) row[i] = 1; }}\n"
     f"__global__ void get(Grid<float>::Row in, float* out) {{ {INDEX} if (i < in.n) out[i] = in[i]; }}"
 )
+CONSTANTS = (
+    "namespace sizes { constexpr int half = 2048; enum { quarter = half / 2 }; }\n"
+    f"__global__ void put(float* out) {{ {INDEX} if (i < sizes::half) out[i] = 1; }}\n"
+    f"__global__ void get(const float* in, float* out, int first) {{ {INDEX}"
+    " if (i < sizes::quarter) out[i] = in[(first + i) % (sizes::half * 2)]; }"
+)
 MEET = {
     "templates": (TEMPLATES, "put<<<32, 128, 0, s>>>(a, n);", "get<float><<<32, 128, 0, t>>>(a, o, n);"),
     "views": (SPANS, "put<<<32, 128, 0, s>>>(Span<float>{a, n});", "get<<<32, 128, 0, t>>>(Span<const float>{a, n}, Span<float>{o, n});"),
@@ -68,6 +74,7 @@ MEET = {
     "numbers of templates": (BLOCKS, "put<128><<<32, 128, 0, s>>>(a);", "get<128, float><<<32, 128, 0, t>>>(a, o);"),
     "calls": (CALLS, "put<<<32, 128, 0, s>>>(a, n);", "get<<<32, 128, 0, t>>>(a, o, n);"),
     "an edge": (EDGE, "put<<<32, 128, 0, s>>>(a, n);", "get<<<32, 128, 0, t>>>(a + n - 1, o, n);"),
+    "constants": (CONSTANTS, "put<<<32, 128, 0, s>>>(a);", "get<<<32, 128, 0, t>>>(a, o, n + 1024);"),
     "policies": (POLICIES, "put<Scaled><<<32, 128, 0, s>>>(a, n);", "get<Scaled><<<32, 128, 0, t>>>({a, n}, o);"),
     "classes in templates": (INNER, "put<<<32, 128, 0, s>>>(Grid<float>::Row{(char*)a, n});", "get<<<32, 128, 0, t>>>({(char*)a, n}, o);"),
 }  # fmt: skip
@@ -75,6 +82,7 @@ APART = {
     "templates": (TEMPLATES, "put<<<16, 128, 0, s>>>(a, n / 2);", "get<float><<<16, 128, 0, t>>>(a + n / 2, o, n / 2);"),
     "views": (SPANS, "put<<<16, 128, 0, s>>>(Span<float>{a, n / 2});", "get<<<16, 128, 0, t>>>(Span<const float>{a + n / 2, n / 2}, Span<float>{o, n});"),
     "numbers of templates": (BLOCKS, "put<128><<<16, 128, 0, s>>>(a);", "get<128, float><<<16, 128, 0, t>>>(a + 2048, o);"),
+    "constants": (CONSTANTS, "put<<<32, 128, 0, s>>>(a);", "get<<<32, 128, 0, t>>>(a, o, n + 3072);"),
     "policies": (POLICIES, "put<Scaled><<<16, 128, 0, s>>>(a, n / 2);", "get<Scaled><<<16, 128, 0, t>>>({a + n / 2, n / 2}, o);"),
     "classes in templates": (INNER, "put<<<16, 128, 0, s>>>(Grid<float>::Row{(char*)a, n / 2});", "get<<<16, 128, 0, t>>>({(char*)(a + n / 2), n / 2}, o);"),
     "no edge": (EDGE, "put<<<32, 128, 0, s>>>(a, n);", "get<<<32, 128, 0, t>>>(nullptr, o, n);"),

@@ -414,7 +414,8 @@ __kernel void step(__global int *f, int n) { f[AT(get_global_id(0))] = n; }"""
         (HALO, "NULL", {("SS109", "error")}),
         (CONDITIONED, '""', set()),
         (CONDITIONED, '"-DAT(i)=((i)/2)"', set()),
-        (CONDITIONED, '"-DAT(i)=((i)%512)"', {("SS109", "warning")}),
+        (CONDITIONED, '"-DAT(i)=((i)%512)"', {("SS109", "error")}),
+        (CONDITIONED, '"-DAT(i)=((i)<512?(i):(i)*7%512)"', {("SS109", "warning")}),
         (CONDITIONED, 'getenv("OPTIONS")', {("SS109", "note")}),
     ],
 )

@@ -161,13 +161,13 @@ class Axes:
         low, high = self.bounds(left)
         if operator == ">>" and 0 <= number < 32:
             operator, number = "/", 1 << number
-        if operator == "/" and number > 0 and low >= 0:
-            return Sum(low // number) if low == high else self.between(low // number, high // number, left)
-        if operator == "%" and number > 0 and low >= 0:
-            if high < number:
-                return left
-            return self.between(0, number - 1, left) if low != high else Sum(low % number)
-        return None
+        if operator not in ("/", "%") or number <= 0 or low < 0:
+            return None
+        least, most = low // number, high // number
+        if operator == "/":
+            return Sum(least) if least == most else self.between(least, most, left)
+        # A ring's elements in their order, where they do not go on at its beginning.
+        return added(left, Sum(least * number), -1) if least == most else self.between(0, number - 1, left)
 
     def limited(self, one: Sum, other: Sum, least: bool) -> Sum | None:
         """Return the smaller, or the larger, of two numbers."""

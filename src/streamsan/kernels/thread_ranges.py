@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.axis_sums import NotFollowedError, Rows
-from streamsan.kernels.work_item_expressions import Elements, Geometry, Pointees, Ways
+from streamsan.kernels.work_item_expressions import Declared, Elements, Geometry, Ways
 from streamsan.kernels.work_item_ranges import ranges
 
 Three = tuple[int, int, int]
@@ -95,16 +95,16 @@ class ThreadRanges:
         threads: Three,
         numbers: Mapping[str, int],
         pointers: Mapping[str, bool],
-        pointees: Pointees,
+        declared: Declared,
     ) -> Mapping[str, Reach]:
         """Return what a launch touches, for sure and nothing else, by pointer parameters whose elements' size is known.
 
         `numbers`: of the other parameters; `pointers`: whether one is an address, not null.
         """
-        sizes = (*pointees.by_parameter.items(), (pointees.instance, 0))
+        sizes = (*declared.sizes.items(), (declared.instance, 0))
         key = (blocks, threads, tuple(numbers.items()), tuple(pointers.items()), sizes)
         if key not in self._known:
-            self._known[key] = self._touched_by(blocks, threads, numbers, pointers, pointees)
+            self._known[key] = self._touched_by(blocks, threads, numbers, pointers, declared)
         return self._known[key]
 
     def _touched_by(
@@ -113,17 +113,17 @@ class ThreadRanges:
         threads: Three,
         numbers: Mapping[str, int],
         pointers: Mapping[str, bool],
-        pointees: Pointees,
+        declared: Declared,
     ) -> Mapping[str, Reach]:
         joined = self._joined
         items = [b * t if whole else b for b, t, whole in zip(blocks, threads, joined, strict=True)]
         inside = [1 if whole else t for t, whole in zip(threads, joined, strict=True)]
         geometry = Geometry((0, 0, 0), (items[0], items[1], items[2]), (inside[0], inside[1], inside[2]))
         try:
-            found = ranges(self._function, self._functions, self._macros, geometry, numbers, pointers, pointees)
+            found = ranges(self._function, self._functions, self._macros, geometry, numbers, pointers, declared)
         except NotFollowedError:
             return {}
-        known = {name: _reach(ways) for name, ways in found.items() if name in pointees.by_parameter}
+        known = {name: _reach(ways) for name, ways in found.items() if name in declared.sizes}
         return {name: reach for name, reach in known.items() if reach is not None}
 
     @cached_property

@@ -35,21 +35,24 @@ class Geometry(Struct, frozen=True):
     """of a block; where nobody asks for the number in a block, each work-item may be a block of its own"""
 
 
-class Pointees(Struct, frozen=True):
-    """How large is what pointers point to, in bytes."""
+class Declared(Struct, frozen=True):
+    """What a program says of a kernel beside its text: how many bytes types have, which numbers constants are."""
 
-    by_parameter: Mapping[str, int]
-    of: Callable[[tree.Type], int | None]
-    """of the type of a pointer that is made in the body; None: nobody knows"""
+    sizes: Mapping[str, int]
+    """of what pointer parameters point to"""
+    size_behind: Callable[[tree.Type], int | None]
+    """of what a pointer of a type points to; None: nobody knows"""
+    constant: Callable[[str], int | None]
+    """the number that a name stands for all over the program; None: none"""
     instance: str = ""
     """which one of a template's instances this is of"""
 
 
-NO_POINTEES: Final = Pointees({}, lambda _: None)
+NOTHING_DECLARED: Final = Declared({}, lambda _: None, lambda _: None)
 
 
 class Elements(Struct, frozen=True):
-    """Elements from `begin` to `end` (exclusive); bytes where `Pointees` says how large an element is."""
+    """Elements from `begin` to `end` (exclusive); bytes where `Declared.sizes` says how large an element is."""
 
     begin: int
     end: int
@@ -90,12 +93,12 @@ class ExpressionWalk(ABC):
         functions: Mapping[str, Sequence[tree.Function]],
         macros: Mapping[str, tree.Macro],
         geometry: Geometry,
-        pointees: Pointees,
+        declared: Declared,
     ) -> None:
         self.functions = functions
         self.macros = macros
         self.geometry = geometry
-        self.pointees = pointees
+        self.declared = declared
         self.axes = Axes({})
         self.known: dict[str, Value] = {}
         self.found: dict[str, Ways] = {}
@@ -155,7 +158,8 @@ class ExpressionWalk(ABC):
         if isinstance(node, tree.Call):
             return self._call(node)
         if isinstance(node, tree.SizeOf):
-            size = None if node.type is None else self.pointees.of(replace(node.type, pointers=node.type.pointers + 1))
+            of = node.type
+            size = None if of is None else self.declared.size_behind(replace(of, pointers=of.pointers + 1))
             return None if size is None else Sum(size)
         if node is None:
             return None
@@ -168,7 +172,10 @@ class ExpressionWalk(ABC):
         if name in self.known:
             return self.known[name]
         macro = self.macros.get(name)
-        if macro is None or macro.parameters is not None:
+        if macro is None:
+            number = self.declared.constant(name)
+            return None if number is None else Sum(number)
+        if macro.parameters is not None:
             return None
         if macro.expression is None:
             raise NotFollowedError
@@ -176,7 +183,7 @@ class ExpressionWalk(ABC):
 
     def _cast(self, place: Place, type: tree.Type) -> Value:
         """Return a place as what a pointer of another type points to: a row of an image lies `pitch` bytes away."""
-        unit = self.pointees.of(type) if type.pointers == 1 and not type.array else None
+        unit = self.declared.size_behind(type) if type.pointers == 1 and not type.array else None
         if unit is None or place.unit is None:
             self.escape(place)
             return None
@@ -391,7 +398,7 @@ class ExpressionWalk(ABC):
 
     def _followed(self, function: tree.Function, values: list[Value]) -> Value:
         """Follow the body of a function; return what it returns."""
-        known, self.known = self.known, {}
+        known, self.known = self.known, {one.name: None for one in function.templates}
         for parameter, value in zip(function.parameters, values, strict=True):
             self.known[parameter.name] = value
         self.level += 1

@@ -16,11 +16,11 @@ from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.axis_sums import Axes, Axis, Cut, NotFollowedError, Sum
 from streamsan.kernels.work_item_expressions import (
     MOST_STEPS,
-    NO_POINTEES,
+    NOTHING_DECLARED,
+    Declared,
     ExpressionWalk,
     Geometry,
     Place,
-    Pointees,
     Value,
     Ways,
 )
@@ -35,7 +35,7 @@ def ranges(
     geometry: Geometry,
     numbers: Mapping[str, int],
     pointers: Mapping[str, bool] | None = None,
-    pointees: Pointees = NO_POINTEES,
+    declared: Declared = NOTHING_DECLARED,
 ) -> dict[str, Ways]:
     """Return what one launch touches, by pointer parameters; `numbers` are the values of other parameters.
 
@@ -44,7 +44,7 @@ def ranges(
     """
     if function.body is None or 0 in geometry.blocks or 0 in geometry.threads:
         raise NotFollowedError
-    walk = _Walk(functions, macros, geometry, pointees)
+    walk = _Walk(functions, macros, geometry, declared)
     for parameter in function.parameters:
         number = numbers.get(parameter.name)
         address = (pointers or {}).get(parameter.name)
@@ -53,7 +53,7 @@ def ranges(
         elif address is False:
             walk.known[parameter.name] = Sum(0)
         else:
-            walk.known[parameter.name] = Place(parameter.name, Sum(0), pointees.by_parameter.get(parameter.name))
+            walk.known[parameter.name] = Place(parameter.name, Sum(0), declared.sizes.get(parameter.name))
             walk.found[parameter.name] = Ways()
             walk.present.update([parameter.name] if address else [])
     for template in function.templates:

@@ -16,16 +16,18 @@ from streamsan.cuda_source.values.cells import (
     DevicePointer,
     ElementPointer,
     Operand,
+    Scope,
     StructObject,
     Term,
     Value,
 )
 from streamsan.cuda_source.values.classes import PlainContext
+from streamsan.cuda_source.values.frame import Frame
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Function, Parameter, Type
 from streamsan.kernels.behaviour import KernelBehaviour
 from streamsan.kernels.thread_ranges import Reach, Three
-from streamsan.kernels.work_item_expressions import Pointees
+from streamsan.kernels.work_item_expressions import Declared
 from streamsan.model.values import Stride, Symbol
 from streamsan.vocabulary import AccessMode
 
@@ -99,7 +101,7 @@ def extents_of(
     constants = {name: value for name, value in launched.bindings.items() if isinstance(value, int)}
     addresses = dict.fromkeys(pointers, True)
     addresses |= dict.fromkeys((name for name, leaf in leaves.items() if leaf.element and leaf.value == 0), False)
-    pointees = _pointees(machine, leaves, launched.context(function))
+    declared = _declared(machine, leaves, launched.context(function))
     rounds: list[Mapping[str, Reach]] = []
     given = [*_counts(grid), *_counts(block), *(leaf.value for leaf in leaves.values())]
     is_known = not any(isinstance(machine.known(each), Symbol | Term) for each in given)
@@ -112,13 +114,13 @@ def extents_of(
             if isinstance(leaf.value, int | Symbol | Term) and leaf.element is None:
                 number = machine.device.extents.number(leaf.value, at)
                 numbers.update({} if number is None else {name: number})
-        rounds.append(behaviour.ranges.touched_by(blocks, threads, numbers, addresses, pointees))
+        rounds.append(behaviour.ranges.touched_by(blocks, threads, numbers, addresses, declared))
         if not rounds[0]:
             return {}  # what the first round does not say, no other one does
     found: Extents = {}
     for name, leaf in pointers.items():
         reaches = [each.get(name) for each in rounds]
-        size = pointees.by_parameter.get(name)
+        size = declared.sizes.get(name)
         if leaf.element is not None and size and any(reaches):
             found[name] = _extents(machine, leaf.element, size, reaches, given)
     return found
@@ -210,15 +212,19 @@ def _member(machine: Machine, type: CType, path: str) -> Interval | None:
     return (begin, begin + size) if size else None
 
 
-def _pointees(machine: Machine, leaves: Mapping[str, _Leaf], context: PlainContext) -> Pointees:
-    sizes = {
-        name: 0 if leaf.element is None else machine.objects.size_of(leaf.element) for name, leaf in leaves.items()
-    }
+def _declared(machine: Machine, leaves: Mapping[str, _Leaf], context: PlainContext) -> Declared:
+    elements = {name: leaf.element for name, leaf in leaves.items() if leaf.element is not None}
+    sizes = {name: machine.objects.size_of(element) for name, element in elements.items()}
 
-    def behind(type: Type) -> int | None:
+    def size_behind(type: Type) -> int | None:
         return machine.objects.size_of(machine.resolve_in(type, context).element())
 
-    return Pointees({name: size for name, size in sizes.items() if size}, behind, repr(context.bindings))
+    def constant(name: str) -> int | None:
+        with machine.entered(Frame("", Scope(machine.globals), namespace=context.namespace)):
+            return machine.names.constant(name)
+
+    known = {name: size for name, size in sizes.items() if size}
+    return Declared(known, size_behind, constant, repr(context.bindings))
 
 
 def _element(machine: Machine, parameter: Parameter, context: PlainContext) -> CType | None:

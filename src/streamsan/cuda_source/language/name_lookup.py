@@ -129,6 +129,15 @@ class Names:
             self._enumerators[key] = value
         return self._enumerators[key]
 
+    def constant(self, name: str) -> int | None:
+        """Return the number that a name stands for all over the program: an enumerator's, or a constant's."""
+        number = self.enumerator(name)
+        found = self.machine.program.find(self.machine.program.global_names, name, self.machine.frame)
+        if found is not None and (found[1].type.const or "constexpr" in found[1].type.name):
+            cell = self.global_cell(name)
+            number = None if cell is None else cell.value
+        return number if isinstance(number, int) else None
+
     def lookup(self, name: str, node: Name) -> Operand | None:
         """Find what a name means; None if it is not declared anywhere."""
         machine = self.machine
