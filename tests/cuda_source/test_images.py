@@ -60,6 +60,39 @@ def test_work_of_another_stream_must_wait(parts, tmp_path):
     assert not loud(HEAD + made + first + WAIT + second + FOOT, tmp_path)
 
 
+DRAWS = "__global__ void draw(cudaSurfaceObject_t s) { surf2Dwrite(1.0f, s,"
+FILTERS = "__global__ void filter(cudaTextureObject_t t, float* out) { out[threadIdx.x] = tex2D<float>(t,"
+NAMES = {
+    "aliases": (
+        "using Texture_ = cudaTextureObject_t; typedef cudaSurfaceObject_t Surface_;\n",
+        "__global__ void draw(const Surface_ s) { surf2Dwrite(1.0f, s,",
+        "__global__ void filter(Texture_ t, float* out) { out[threadIdx.x] = tex2D<float>(t,",
+    ),
+    "aliases of a class": (
+        "template <class T> struct Image { using Read = cudaTextureObject_t; using Write = cudaSurfaceObject_t; };\n",
+        "__global__ void draw(Image<float>::Write s) { surf2Dwrite(1.0f, s,",
+        "__global__ void filter(Image<float>::Read t, float* out) { out[threadIdx.x] = tex2D<float>(t,",
+    ),
+    "functions and locals": (
+        "using Surface_ = cudaSurfaceObject_t; using Texture_ = cudaTextureObject_t;\n"
+        "__device__ void put(Surface_ to, int x, int y) { surf2Dwrite(1.0f, to, x, y); }\n",
+        "__global__ void draw(Surface_ s) { put(s,",
+        "__global__ void filter(Texture_ t, float* out) { Texture_ from = t; out[threadIdx.x] = tex2D<float>(from,",
+    ),
+}
+
+
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+@pytest.mark.parametrize("parts", PROGRAMS.values(), ids=PROGRAMS)
+def test_objects_by_other_names(names, parts, tmp_path):
+    made, first, second = parts
+    declared, draws, filters = names
+    head = HEAD.replace(DRAWS, draws).replace(FILTERS, filters)
+    head = head.replace("__global__ void sample", f"{declared}__global__ void sample", 1)
+    assert [finding.code for finding in loud(head + made + first + second + FOOT, tmp_path)] == ["SS109"]
+    assert not loud(head + made + first + WAIT + second + FOOT, tmp_path)
+
+
 def test_a_free_waits_for_the_kernel_that_samples(tmp_path):
     made = HEAD + "float* scratch; cudaMallocAsync((void**)&scratch, 256, b);" + LINEAR.replace("memory", "scratch")
     made += "cudaStreamSynchronize(b);" + TEXTURE + "sample<<<1, 64, 0, a>>>(t, out);"

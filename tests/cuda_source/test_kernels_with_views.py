@@ -67,6 +67,11 @@ CONSTANTS = (
     f"__global__ void get(const float* in, float* out, int first) {{ {INDEX}"
     " if (i < sizes::quarter) out[i] = in[(first + i) % (sizes::half * 2)]; }"
 )
+ALIASES = (
+    "typedef float* Floats; using Values = const float*;\n"
+    f"__global__ void put(const Floats out, int n) {{ {INDEX} if (i < n) out[i] = 1; }}\n"
+    f"__global__ void get(Values in, Floats out, int n) {{ {INDEX} Floats to = out; if (i < n) to[i] = in[i]; }}"
+)
 MEET = {
     "templates": (TEMPLATES, "put<<<32, 128, 0, s>>>(a, n);", "get<float><<<32, 128, 0, t>>>(a, o, n);"),
     "views": (SPANS, "put<<<32, 128, 0, s>>>(Span<float>{a, n});", "get<<<32, 128, 0, t>>>(Span<const float>{a, n}, Span<float>{o, n});"),
@@ -75,6 +80,7 @@ MEET = {
     "calls": (CALLS, "put<<<32, 128, 0, s>>>(a, n);", "get<<<32, 128, 0, t>>>(a, o, n);"),
     "an edge": (EDGE, "put<<<32, 128, 0, s>>>(a, n);", "get<<<32, 128, 0, t>>>(a + n - 1, o, n);"),
     "constants": (CONSTANTS, "put<<<32, 128, 0, s>>>(a);", "get<<<32, 128, 0, t>>>(a, o, n + 1024);"),
+    "pointers by other names": (ALIASES, "put<<<32, 128, 0, s>>>(a, n);", "get<<<32, 128, 0, t>>>(a, o, n);"),
     "policies": (POLICIES, "put<Scaled><<<32, 128, 0, s>>>(a, n);", "get<Scaled><<<32, 128, 0, t>>>({a, n}, o);"),
     "classes in templates": (INNER, "put<<<32, 128, 0, s>>>(Grid<float>::Row{(char*)a, n});", "get<<<32, 128, 0, t>>>({(char*)a, n}, o);"),
 }  # fmt: skip
@@ -83,6 +89,7 @@ APART = {
     "views": (SPANS, "put<<<16, 128, 0, s>>>(Span<float>{a, n / 2});", "get<<<16, 128, 0, t>>>(Span<const float>{a + n / 2, n / 2}, Span<float>{o, n});"),
     "numbers of templates": (BLOCKS, "put<128><<<16, 128, 0, s>>>(a);", "get<128, float><<<16, 128, 0, t>>>(a + 2048, o);"),
     "constants": (CONSTANTS, "put<<<32, 128, 0, s>>>(a);", "get<<<32, 128, 0, t>>>(a, o, n + 3072);"),
+    "pointers by other names": (ALIASES, "put<<<16, 128, 0, s>>>(a, n / 2);", "get<<<16, 128, 0, t>>>(a + n / 2, o, n / 2);"),
     "policies": (POLICIES, "put<Scaled><<<16, 128, 0, s>>>(a, n / 2);", "get<Scaled><<<16, 128, 0, t>>>({a + n / 2, n / 2}, o);"),
     "classes in templates": (INNER, "put<<<16, 128, 0, s>>>(Grid<float>::Row{(char*)a, n / 2});", "get<<<16, 128, 0, t>>>({(char*)(a + n / 2), n / 2}, o);"),
     "no edge": (EDGE, "put<<<32, 128, 0, s>>>(a, n);", "get<<<32, 128, 0, t>>>(nullptr, o, n);"),

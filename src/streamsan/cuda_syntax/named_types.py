@@ -30,6 +30,11 @@ class NamedTypes:
         other.enums, other._constants = self.enums, self._constants
         return other
 
+    @property
+    def has_aliases(self) -> bool:
+        """Whether the unit names a type anew."""
+        return bool(self._aliases)
+
     def resolved(self, of: tree.Type, depth: int = 0) -> tree.Type:
         """Return a type with aliases and template parameters replaced, as far as they are known."""
         while depth < MOST_NESTING:
@@ -45,7 +50,7 @@ class NamedTypes:
                 bound.arguments,
                 bound.pointers + of.pointers,
                 of.reference or bound.reference,
-                bound.const or of.const,
+                bound.const or (of.const and not bound.pointers),  # else it is the pointer that is constant
                 [*of.array, *bound.array],
                 bound.function or of.function,
             )

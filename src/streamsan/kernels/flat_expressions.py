@@ -363,7 +363,9 @@ class FlatExpressions(ABC):
             if isinstance(given, Object | Row):
                 self.scopes[-1][parameter.name] = given
             elif parameter.name:
-                found.append(tree.Variable(span, self.declared(parameter.name), parameter.type, given))
+                found.append(
+                    tree.Variable(span, self.declared(parameter.name), self.types.resolved(parameter.type), given)
+                )
         return found
 
     def constructed(self, cls: ClassType, items: list[Part], names: list[str | None]) -> Object | None:

@@ -45,7 +45,10 @@ class Flattening:
     def __init__(self, unit: tree.Unit) -> None:
         self.unit = unit
         self.classes = UnitClasses(unit)
-        self.functions = dict(unit.functions_with_bodies())
+        self.functions = {
+            name: [self._with_types(one) for one in functions]
+            for name, functions in unit.functions_with_bodies().items()
+        }
         self.macros = unit.macros
         self._any = any(node.fields or node.methods for node in self.classes.types.classes.values())
         self._copies: dict[tuple[Any, ...], str] = {}
@@ -53,10 +56,18 @@ class Flattening:
 
     def kernel(self, function: tree.Function, bound: Bound) -> FlatKernel:
         """Return a kernel without structures. `bound`: what its template parameters are, where that is known."""
-        if self._any and function.body is not None:
+        if (self._any or self.classes.types.has_aliases) and function.body is not None:
             types = self.classes.types.with_arguments(bound)
             function = _Body(self, types, None, 0).whole(function, [None] * len(function.parameters))
         return FlatKernel(function, self.functions)
+
+    def _with_types(self, function: tree.Function) -> tree.Function:
+        """Return a function whose parameters have types that tell pointers and textures from numbers."""
+        types = self.classes.types
+        if not types.has_aliases:
+            return function
+        found = [replace(one, type=types.resolved(one.type)) for one in function.parameters]
+        return replace(function, parameters=found) if found != function.parameters else function
 
     def copy_of(
         self, function: tree.Function, this: Object | None, given: list[Part], types: NamedTypes, depth: int
@@ -90,7 +101,7 @@ class _Body(FlatExpressions):
                 bare = replace(parameter.type, reference="", pointers=parameter.type.pointers)
                 cls = self.flattening.classes.class_of(bare, self.types) if parameter.name else None
             if cls is None:
-                parameters.append(parameter)
+                parameters.append(replace(parameter, type=self.types.resolved(parameter.type)))
                 self.scopes[-1][parameter.name] = None
                 continue
             first = len(parameters)
@@ -193,7 +204,8 @@ class _Body(FlatExpressions):
         arguments = None if node.arguments is None or given is not None else self.plain_list(node.arguments)
         for name in node.bindings:
             self.scopes[-1][name] = None
-        return [replace(node, name=self.declared(node.name), initializer=initializer, arguments=arguments)]
+        type = self.types.resolved(node.type)
+        return [replace(node, name=self.declared(node.name), type=type, initializer=initializer, arguments=arguments)]
 
     def _given(self, node: tree.Variable) -> Part | None:
         """Return what a variable is made a copy of, or bound to; None: nothing, or a list."""

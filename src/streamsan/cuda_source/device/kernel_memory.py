@@ -299,10 +299,10 @@ def _arguments(
     for position, operand in enumerate(operands):
         parameter = parameters[position] if position < len(parameters) else None
         value = operand.held if parameter is None else _passed(machine, operand, parameter, machine.frame).held
-        leads = parameter is not None and (parameter.type.pointers or is_image(parameter.type))
-        if isinstance(value, StructObject) and parameter is not None and leads:
+        if isinstance(value, StructObject) and parameter is not None:
             type = machine.resolve(parameter.type)
-            value = machine.class_operators.convert(value, type, span)
+            if type.pointers or is_image(Type(type.name)):
+                value = machine.class_operators.convert(value, type, span)
         name, of = ("", None) if parameter is None else (parameter.name, parameter.type)
         if isinstance(value, StructObject | ArrayObject | LibraryObject):
             _flatten_parts(machine, value, uses, name, of, arguments, span, 0)
