@@ -56,8 +56,11 @@ class NamedTypes:
             )
         return of
 
-    def constant(self, expression: tree.Expression | None) -> int | None:
-        """Return the value of a constant expression, if it is as simple as a name or a number."""
+    def constant(self, expression: tree.Expression | tree.Type | None) -> int | None:
+        """Return the value of a constant, if it is as simple as a name or a number; also as a template's argument."""
+        if isinstance(expression, tree.Type):
+            number = expression.name
+            return int(number) if number.isdigit() else self.constant(self.bound.get(number))
         if isinstance(expression, tree.Literal_) and isinstance(expression.value, int):
             return int(expression.value)
         if isinstance(expression, tree.Name):
@@ -73,7 +76,10 @@ class NamedTypes:
         """Return the types as a class sees them that is named by a type with template arguments."""
         bound = dict(self.bound)
         for parameter, argument in zip(known.templates, of.arguments, strict=False):
-            bound[parameter.name] = self.resolved(argument) if isinstance(argument, tree.Type) else argument
+            if isinstance(argument, tree.Type):
+                number = self.bound.get(argument.name)  # `Row<T, N>` in a template with a number N
+                argument = number if isinstance(number, tree.Expression) else self.resolved(argument)
+            bound[parameter.name] = argument
         return self.with_arguments(bound)
 
     def _collect(self, declarations: list[tree.Statement]) -> None:

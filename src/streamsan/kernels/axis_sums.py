@@ -78,6 +78,10 @@ class Axes:
     def __getitem__(self, name: int) -> Axis:
         return self.by_name[name]
 
+    def has(self, number: Sum) -> bool:
+        """Tell whether a number is made of these axes: others were those of one branch."""
+        return all(name in self.by_name for name, _ in number.terms)
+
     def put(self, name: int, axis: Axis) -> None:
         """Set an axis."""
         self.by_name[name] = axis

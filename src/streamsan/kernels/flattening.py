@@ -9,7 +9,7 @@ that nobody knows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,16 +19,19 @@ from streamsan.cuda_syntax.named_types import NamedTypes
 from streamsan.kernels.flat_expressions import FRESH, FlatExpressions, changed_names, plain
 from streamsan.kernels.held_objects import (
     MOST_LEAVES,
+    Leaf,
     Object,
     Part,
     Row,
     element,
+    held_by,
     somewhere,
     taken_apart,
     unfollowed,
 )
 from streamsan.kernels.unit_classes import ClassType, Field, UnitClasses
 
+_NOWHERE: Final = tree.Span("", 0, 0, 0, 0)
 Bound = Mapping[str, tree.Type | tree.Expression]
 
 
@@ -56,7 +59,8 @@ class Flattening:
 
     def kernel(self, function: tree.Function, bound: Bound) -> FlatKernel:
         """Return a kernel without structures. `bound`: what its template parameters are, where that is known."""
-        if (self._any or self.classes.types.has_aliases) and function.body is not None:
+        is_plain = not self._any and not self.classes.types.has_aliases
+        if function.body is not None and not (is_plain and not any(one.type.arguments for one in function.parameters)):
             types = self.classes.types.with_arguments(bound)
             function = _Body(self, types, None, 0).whole(function, [None] * len(function.parameters))
         return FlatKernel(function, self.functions)
@@ -100,6 +104,10 @@ class _Body(FlatExpressions):
             if cls is None and not (parameter.type.reference and function.kernel) and not parameter.pack:
                 bare = replace(parameter.type, reference="", pointers=parameter.type.pointers)
                 cls = self.flattening.classes.class_of(bare, self.types) if parameter.name else None
+            array = None if cls is not None else self._array(parameter)
+            if array is not None:
+                self.scopes[-1][parameter.name] = held_by(array, parameter.name, self._parameters(parameters))
+                continue
             if cls is None:
                 parameters.append(replace(parameter, type=self.types.resolved(parameter.type)))
                 self.scopes[-1][parameter.name] = None
@@ -116,15 +124,25 @@ class _Body(FlatExpressions):
         ]
         return replace(function, parameters=parameters, body=body)
 
+    def _array(self, parameter: tree.Parameter) -> Field | None:
+        """Return a parameter as an array of pointers by value (`std::array<float*, 4>`); None: it is none."""
+        if parameter.type.reference or parameter.type.array or parameter.pack or not parameter.name:
+            return None
+        found = self.flattening.classes.field(parameter.name, parameter.type, self.types)
+        return found if found.length and (found.pointer or found.cls is not None) else None
+
     def _taken(self, name: str, cls: ClassType, parameters: list[tree.Parameter]) -> Object:
-        span = cls.node.span
+        return taken_apart(cls, name, self._parameters(parameters))
+
+    def _parameters(self, parameters: list[tree.Parameter]) -> Leaf:
+        """Return what makes a parameter of each field."""
 
         def leaf(path: str, field: Field) -> tree.Expression:
             if len(parameters) < MOST_LEAVES:
                 parameters.append(tree.Parameter(path, field.type))
-            return tree.Name(span, path)
+            return tree.Name(_NOWHERE, path)
 
-        return taken_apart(cls, name, leaf)
+        return leaf
 
     # -- statements ------------------------------------------------------------------------------------------------
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
 
 from streamsan.cuda_syntax import tree
+from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.unit_classes import ClassType, Field
 
 DEEPEST: Final = 6
@@ -33,6 +35,7 @@ class Row(Struct):
 
 Part = tree.Expression | Object | Row
 Leaf = Callable[[str, Field], tree.Expression]
+Joined = Callable[[tree.Expression, tree.Expression], tree.Expression]
 
 
 def is_path(name: str) -> bool:
@@ -45,14 +48,17 @@ def taken_apart(cls: ClassType, path: str, leaf: Leaf, depth: int = 0) -> Object
     found: dict[str, Part] = {}
     for field in cls.fields if depth < DEEPEST else ():
         place = f"{path}.{field.name}"
-        if field.length is None or not (field.pointer or field.cls):
-            found[field.name] = _part(field, place, leaf, depth)
-        elif field.length:
-            items = [_part(field, f"{place}.{number}", leaf, depth) for number in range(field.length)]
-            found[field.name] = Row(items, False)
-        else:
-            found[field.name] = Row([_part(field, place, leaf, depth)], True)
+        found[field.name] = held_by(field, place, leaf, depth)
     return Object(cls, found)
+
+
+def held_by(field: Field, place: str, leaf: Leaf, depth: int = 0) -> Part:
+    """Return what a field at a place holds: one part, or those of an array."""
+    if field.length is None or not (field.pointer or field.cls):
+        return _part(field, place, leaf, depth)
+    if not field.length:
+        return Row([_part(field, place, leaf, depth)], True)
+    return Row([_part(field, f"{place}.{number}", leaf, depth) for number in range(field.length)], False)
 
 
 def _part(field: Field, place: str, leaf: Leaf, depth: int) -> Part:
@@ -82,10 +88,30 @@ def somewhere(span: tree.Span) -> tree.Expression:
 
 
 def element(row: Row, index: tree.Expression) -> Part:
-    """Return an element of a row; where the index is not known, all of them in one."""
+    """Return an element of a row, chosen by its number; where nobody knows how many there are, all of them in one."""
     if not row.whole and isinstance(index, tree.Literal_) and isinstance(index.value, int):
         return row.items[index.value] if 0 <= index.value < len(row.items) else somewhere(index.span)
-    return _offset(merged(row.items), index)
+    if row.whole or not _may_be_repeated(index):
+        return _offset(merged(row.items), index)
+    *others, last = enumerate(row.items)
+    found = last[1]
+    for number, item in reversed(others):
+        chosen = tree.Binary(index.span, "==", index, tree.Literal_(index.span, number))
+        found = _either(item, found, partial(_chosen, chosen))
+    return found
+
+
+def _chosen(test: tree.Expression, one: tree.Expression, other: tree.Expression) -> tree.Expression:
+    return tree.Conditional(one.span, test, one, other)
+
+
+def _may_be_repeated(index: tree.Expression) -> bool:
+    """Tell whether an expression does nothing but have a value."""
+    return not any(
+        isinstance(node, tree.Assign | tree.Call | tree.StatementExpression | tree.Unparsed | tree.Lambda)
+        or (isinstance(node, tree.Unary) and node.operator in ("++", "--", "post++", "post--"))
+        for node in nodes(index)
+    )
 
 
 def _offset(part: Part, index: tree.Expression) -> Part:
@@ -102,18 +128,19 @@ def merged(parts: list[Part]) -> Part:
     """Return what may be any of some parts of one type."""
     first, *rest = parts
     for other in rest:
-        first = _either(first, other)
+        first = _either(first, other, lambda one, other: tree.Binary(one.span, "+", one, other))
     return first
 
 
-def _either(one: Part, other: Part) -> Part:
+def _either(one: Part, other: Part, joined: Joined) -> Part:
+    """Return what is one part or another one; `joined` says so of expressions."""
     if isinstance(one, Object) and isinstance(other, Object):
         names = [name for name in one.fields if name in other.fields]
-        return Object(one.cls, {name: _either(one.fields[name], other.fields[name]) for name in names})
+        return Object(one.cls, {name: _either(one.fields[name], other.fields[name], joined) for name in names})
     if isinstance(one, Row) and isinstance(other, Row):
         both = zip(one.items, other.items, strict=False)
-        return Row([_either(left, right) for left, right in both], one.whole or other.whole)
+        return Row([_either(left, right, joined) for left, right in both], one.whole or other.whole)
     if isinstance(one, Object | Row) or isinstance(other, Object | Row):
         span = next(leaves(one)).span
         return unfollowed(span, [one, other])
-    return tree.Binary(one.span, "+", one, other)
+    return joined(one, other)

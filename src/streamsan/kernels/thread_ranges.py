@@ -24,7 +24,10 @@ LARGEST_BODY: Final = 400
 
 
 class Reach(Struct, frozen=True):
-    """What a launch touches behind a pointer: of each element, for sure, the same members, and nothing else."""
+    """What a launch touches behind a pointer: of each element, for sure, the same members, and nothing else.
+
+    Where it ends as it begins nothing is touched at all.
+    """
 
     begin: int
     """in bytes, as `end`"""
@@ -170,11 +173,11 @@ def _is_product(node: tree.Expression, axis: str, of: str) -> bool:
 
 
 def _reach(ways: Ways) -> Reach | None:
-    """Return what is touched where all that is read, and all that is written, are the same elements."""
+    """Return what is touched where all that is read, and all that is written, are the same elements, or none are."""
     read, written = _surely(ways.reads), _surely(ways.writes)
     if read is None or written is None:
         return None
-    places = {(each.begin, each.end, each.rows) for each in (*read, *written)}
+    places = {(each.begin, each.end, each.rows) for each in (*read, *written)} or {(0, 0, None)}
     if len(places) != 1:
         return None
     begin, end, rows = places.pop()

@@ -11,7 +11,8 @@ from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.named_types import MOST_NESTING, NamedTypes, visible
 from streamsan.kernels.cuda_images import is_image
 
-LONGEST_ROW: Final = 16
+_ARRAYS: Final = frozenset(("std::array", "cuda::std::array"))
+LONGEST_ROW: Final = 32
 """elements of an array whose pointers are followed one by one"""
 
 
@@ -67,14 +68,7 @@ class ClassType:
         return found + [self._field(declared) for declared in self.node.fields if not declared.static and declared.name]
 
     def _field(self, declared: tree.Variable) -> Field:
-        of = self.types.resolved(declared.type)
-        length: int | None = None
-        if of.array:
-            known = [0 if one is None else self.types.constant(one) or 0 for one in of.array]
-            length = known[0] if len(known) == 1 and known[0] <= LONGEST_ROW else 0
-        bare = tree.Type(of.name, of.arguments, of.pointers, of.reference, of.const, [], of.function)
-        cls = None if of.pointers or of.reference else self._unit.class_of(bare, self.types)
-        return Field(declared.name, bare, cls, length, declared.initializer)
+        return self._unit.field(declared.name, declared.type, self.types, declared.initializer)
 
     def methods(self, name: str) -> list[tree.Function]:
         """Return the methods of a name that have bodies, here or outside of the class; a base's where it has none."""
@@ -113,6 +107,21 @@ class UnitClasses:
         self.types = NamedTypes(unit.declarations)
         self.functions = unit.functions_with_bodies()
         self._known: dict[str, ClassType | None] = {}
+
+    def field(self, name: str, type: tree.Type, types: NamedTypes, initializer: tree.Expression | None = None) -> Field:
+        """Return what is declared with a name and a type as a field: one element, or those of an array."""
+        of = types.resolved(type)
+        length: int | None = None
+        if of.array:
+            known = [0 if one is None else types.constant(one) or 0 for one in of.array]
+            length = known[0] if len(known) == 1 and known[0] <= LONGEST_ROW else 0
+        elif of.name in _ARRAYS and len(of.arguments) == 2 and not of.pointers:
+            element, number = of.arguments[0], types.constant(of.arguments[1]) or 0
+            length = number if number <= LONGEST_ROW else 0
+            of = types.resolved(element) if isinstance(element, tree.Type) else of
+        bare = tree.Type(of.name, of.arguments, of.pointers, of.reference, of.const, [], of.function)
+        cls = None if of.pointers or of.reference else self.class_of(bare, types)
+        return Field(name, bare, cls, length, initializer)
 
     def class_of(self, of: tree.Type, types: NamedTypes, depth: int = 0) -> ClassType | None:
         """Return the class that a type names, if objects of it hold pointers that can be followed."""

@@ -7,20 +7,21 @@ axis; one that nobody can decide makes what stands under it unsure.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, TypeGuard
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
-from streamsan.kernels.axis_sums import Axes, Axis, NotFollowedError, Rows, Sum, added
+from streamsan.kernels.axis_sums import Axes, Axis, Cut, NotFollowedError, Rows, Sum, added
 
 MOST_STEPS: Final = 20_000
 MOST_CALLS: Final = 4
 MOST_ACCESSES: Final = 512
 _AXES: Final = {"x": 0, "y": 1, "z": 2}
+OPPOSITE: Final = {"<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
 _MIN: Final = frozenset({"min", "fmin"})
 _MAX: Final = frozenset({"max", "fmax"})
 
@@ -82,7 +83,17 @@ class Place(Struct, frozen=True):
     """what is pointed to is taken for something else than an element"""
 
 
-Value = Sum | Place | None
+Test = tuple[Sum, str, Sum]
+"""A comparison of two numbers."""
+
+
+class Choice(Struct, frozen=True):
+    """A place that is one of several: which one, comparisons say that tell the work-items apart."""
+
+    options: tuple[tuple[tuple[Test, ...], Place], ...]
+
+
+Value = Sum | Place | Choice | None
 
 
 class ExpressionWalk(ABC):
@@ -141,7 +152,7 @@ class ExpressionWalk(ABC):
             return self._name(node.name)
         if isinstance(node, tree.Cast):
             value = self.value(node.operand)
-            return self._cast(value, node.type) if isinstance(value, Place) else value
+            return self.each_place(value, lambda place: self._cast(place, node.type))
         if isinstance(node, tree.Unary):
             return self._unary(node)
         if isinstance(node, tree.Binary):
@@ -181,7 +192,16 @@ class ExpressionWalk(ABC):
             raise NotFollowedError
         return self.value(macro.expression)
 
-    def _cast(self, place: Place, type: tree.Type) -> Value:
+    def each_place(self, value: Value, change: Callable[[Place], Place | None]) -> Value:
+        """Return a value whose places are changed; other values are as they were."""
+        if isinstance(value, Place):
+            return change(value)
+        if not isinstance(value, Choice):
+            return value
+        changed = [(tests, change(place)) for tests, place in value.options]
+        return Choice(tuple((tests, place) for tests, place in changed if place is not None))
+
+    def _cast(self, place: Place, type: tree.Type) -> Place | None:
         """Return a place as what a pointer of another type points to: a row of an image lies `pitch` bytes away."""
         unit = self.declared.size_behind(type) if type.pointers == 1 and not type.array else None
         if unit is None or place.unit is None:
@@ -197,9 +217,7 @@ class ExpressionWalk(ABC):
         self.part = ""
         index = self.value(node.index)
         self.part = part
-        if not isinstance(base, Place):
-            return None
-        return self._moved(base, index, 1)
+        return self.each_place(base, lambda place: self._moved(place, index, 1)) if leads(base) else None
 
     def _moved(self, place: Place, by: Value, factor: int) -> Place:
         if not isinstance(by, Sum) or place.offset is None:
@@ -224,7 +242,7 @@ class ExpressionWalk(ABC):
         value = self.value(operand)
         if node.operator == "-" and isinstance(value, Sum):
             return added(Sum(0), value, -1)
-        if isinstance(value, Place):
+        if leads(value):
             self.escape(value)
         return value if node.operator == "+" else None
 
@@ -257,9 +275,9 @@ class ExpressionWalk(ABC):
 
     def _set(self, name: str, value: Value) -> None:
         held = self.known.get(name)
-        if isinstance(held, Place) and not isinstance(value, Place):
+        if leads(held) and not leads(value):
             self.escape(held)
-        self.known[name] = value if self.sure else None if not isinstance(held, Place) else held
+        self.known[name] = value if self.sure else None if not leads(held) else held
 
     def _assign(self, node: tree.Assign) -> Value:
         value = self.value(node.value)
@@ -268,16 +286,17 @@ class ExpressionWalk(ABC):
             if node.operator != "=":
                 held = self.known.get(name)
                 sign = {"+=": 1, "-=": -1}.get(node.operator)
-                if isinstance(held, Place):
-                    self.known[name] = self._moved(held, value if sign else None, sign or 1)
+                if leads(held):
+                    by = value if sign else None
+                    self.known[name] = self.each_place(held, lambda place: self._moved(place, by, sign or 1))
                     return self.known[name]
                 known = isinstance(held, Sum) and isinstance(value, Sum) and sign is not None
                 value = added(held, value, sign) if known else None  # type: ignore[arg-type]
-            elif isinstance(value, Place) and not self.sure:
+            elif leads(value) and not self.sure:
                 self.escape(value)
             self._set(name, value)
             return value
-        if isinstance(value, Place):
+        if leads(value):
             self.escape(value)
         self._access_target(node.target, reads=node.operator != "=")
         return None
@@ -290,10 +309,25 @@ class ExpressionWalk(ABC):
             lambda: worth.append(self.value(node.otherwise)),
             None,
         )
+        if len(worth) < 2:
+            return worth[0] if worth else None
+        test = self._test(node.condition)
+        if test is not None and all(map(leads, worth)):
+            opposite = (test[0], OPPOSITE[test[1]], test[2])
+            found = (*_options(test, worth[0]), *_options(opposite, worth[1]))
+            if all(self.axes.has(place.offset) for _, place in found if place.offset is not None):
+                return Choice(found)
         for value in worth:
-            if isinstance(value, Place) and len(worth) > 1:
-                self.escape(value)
-        return worth[0] if len(worth) == 1 else None
+            self.escape(value)
+        return None
+
+    def _test(self, condition: tree.Expression) -> Test | None:
+        """Return a condition as a comparison of numbers; None: it is none."""
+        if not isinstance(condition, tree.Binary) or condition.operator not in OPPOSITE:
+            return None
+        left, right = self.value(condition.left), self.value(condition.right)
+        known = isinstance(left, Sum) and isinstance(right, Sum)
+        return (left, condition.operator, right) if known else None  # type: ignore[return-value]
 
     def _member(self, node: tree.Member) -> Value:
         at = _AXES.get(node.member)
@@ -327,15 +361,14 @@ class ExpressionWalk(ABC):
         left, right = self.value(node.left), self.value(node.right)
         if operator in ("+", "-"):
             sign = 1 if operator == "+" else -1
-            if isinstance(left, Place) and not isinstance(right, Place):
-                return self._moved(left, right, sign)
-            if isinstance(right, Place) and operator == "+":
-                return self._moved(right, left, 1)
+            if leads(left) and not leads(right):
+                return self.each_place(left, lambda place: self._moved(place, right, sign))
+            if leads(right) and not leads(left) and operator == "+":
+                return self.each_place(right, lambda place: self._moved(place, left, 1))
             if isinstance(left, Sum) and isinstance(right, Sum):
                 return added(left, right, sign)
         for each in (left, right):
-            if isinstance(each, Place):
-                self.escape(each)
+            self.escape(each)
         if not isinstance(right, Sum) or right.terms:
             left, right = (right, left) if operator in ("*", "&") else (left, right)
         if operator == "&" and isinstance(right, Sum) and not right.terms and right.constant >= 0:
@@ -362,7 +395,7 @@ class ExpressionWalk(ABC):
         if callee.startswith("atomic") and values:
             self.access(values[0], reads=True, writes=True)
             values = values[1:]
-        places = [value for value in values if isinstance(value, Place)]
+        places = [value for value in values if leads(value)]
         body = self._body_of(callee, values)
         if body is not None and (places or _is_formula(body)):
             return self._followed(body, values)
@@ -411,6 +444,8 @@ class ExpressionWalk(ABC):
 
     def access(self, place: Value, *, reads: bool = False, writes: bool = False) -> None:
         """Note that elements are touched."""
+        if isinstance(place, Choice):
+            self._access_chosen(place, reads=reads, writes=writes)
         if not isinstance(place, Place) or self.left:
             return
         self.accesses += 1
@@ -424,6 +459,17 @@ class ExpressionWalk(ABC):
             ways.reads.append(touched)
         if writes:
             ways.writes.append(touched)
+
+    def _access_chosen(self, choice: Choice, *, reads: bool, writes: bool) -> None:
+        """Note what work-items touch of which each takes one of several places."""
+        axes, sure = self.axes, self.sure
+        for tests, place in choice.options:
+            self.axes, self.sure = axes.copy(), sure
+            cuts = [self.axes.cut(*test) for test in tests]
+            self.sure = sure and Cut.UNSURE not in cuts
+            if Cut.NONE not in cuts:
+                self.access(place, reads=reads, writes=writes)
+        self.axes, self.sure = axes, sure
 
     def _touched(self, offset: Sum, width: int, *, named: bool) -> Elements | None:
         """Return the elements of one access; `named`: its part is that of an element behind the parameter."""
@@ -441,6 +487,22 @@ class ExpressionWalk(ABC):
         """A pointer goes where it is not followed."""
         if isinstance(value, Place):
             self.escaped.add(value.parameter)
+        elif isinstance(value, Choice):
+            self.escaped.update(place.parameter for _, place in value.options)
+
+
+def leads(value: Value) -> TypeGuard[Place | Choice]:
+    """Tell whether a value leads to memory."""
+    return isinstance(value, Place | Choice)
+
+
+def _options(test: Test, value: Value) -> Iterator[tuple[tuple[Test, ...], Place]]:
+    """Yield the places that a value may be, each with what must hold for it, and a test as well."""
+    if isinstance(value, Place):
+        yield (test,), value
+    elif isinstance(value, Choice):
+        for tests, place in value.options:
+            yield (test, *tests), place
 
 
 def _path(node: tree.Expression) -> str | None:

@@ -7,7 +7,6 @@ they turn.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -17,15 +16,15 @@ from streamsan.kernels.axis_sums import Axes, Axis, Cut, NotFollowedError, Sum
 from streamsan.kernels.work_item_expressions import (
     MOST_STEPS,
     NOTHING_DECLARED,
+    OPPOSITE,
     Declared,
     ExpressionWalk,
     Geometry,
     Place,
     Value,
     Ways,
+    leads,
 )
-
-_OPPOSITE: Final = {"<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
 
 
 def ranges(
@@ -141,9 +140,9 @@ class _Walk(ExpressionWalk):
             self.value(condition.right)
             self.sure = False
             return
-        if isinstance(condition, tree.Binary) and condition.operator in _OPPOSITE:
+        if isinstance(condition, tree.Binary) and condition.operator in OPPOSITE:
             left, right = self.value(condition.left), self.value(condition.right)
-            operator = condition.operator if truth else _OPPOSITE[condition.operator]
+            operator = condition.operator if truth else OPPOSITE[condition.operator]
             self._cut(left, operator, right)
             return
         self._cut(self.value(condition), "!=" if truth else "==", Sum(0))
@@ -163,10 +162,8 @@ class _Walk(ExpressionWalk):
         for part in nodes(node):
             name = _assigns(part)
             if name:
-                if isinstance(held := self.known.get(name), Place):
-                    self.known[name] = replace(held, offset=None)
-                else:
-                    self.known[name] = None
+                held = self.known.get(name)
+                self.known[name] = self.each_place(held, _anywhere) if leads(held) else None
 
     def _for(self, node: tree.For) -> None:
         for part in node.init:
@@ -238,6 +235,10 @@ class _Walk(ExpressionWalk):
         self.axes.restore(axes)
         self.left = False
         self.sure = sure and not any(isinstance(part, tree.Return) for part in nodes(node))
+
+
+def _anywhere(place: Place) -> Place:
+    return replace(place, offset=None)
 
 
 def _may_leave(node: tree.Statement) -> bool:

@@ -12,9 +12,11 @@ from streamsan.cuda_source.device.picked_numbers import ROUNDS
 from streamsan.cuda_source.device.unknown_extents import Bytes
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
+    ArrayObject,
     CellPointer,
     DevicePointer,
     ElementPointer,
+    LibraryObject,
     Operand,
     Scope,
     StructObject,
@@ -24,9 +26,10 @@ from streamsan.cuda_source.values.cells import (
 from streamsan.cuda_source.values.classes import PlainContext
 from streamsan.cuda_source.values.frame import Frame
 from streamsan.cuda_source.values.types import CType
-from streamsan.cuda_syntax.tree import Function, Parameter, Type
+from streamsan.cuda_syntax.tree import Function, Type
 from streamsan.kernels.behaviour import KernelBehaviour
 from streamsan.kernels.thread_ranges import Reach, Three
+from streamsan.kernels.unit_classes import LONGEST_ROW
 from streamsan.kernels.work_item_expressions import Declared
 from streamsan.model.values import Stride, Symbol
 from streamsan.vocabulary import AccessMode
@@ -69,7 +72,7 @@ class Launched(Struct, frozen=True):
 
 
 Extents = dict[str, tuple[Extent, ...]]
-"""By pointer parameters, and paths of pointers in structures."""
+"""By pointer parameters, and paths of pointers in structures; without any: nothing is touched."""
 
 
 class _Leaf(Struct, frozen=True):
@@ -89,19 +92,17 @@ def extents_of(
 ) -> Extents:
     """Return how far a launch reaches through each pointer of which that can be said."""
     grid, block = launched.grid, launched.block
+    context = launched.context(function)
     leaves: dict[str, _Leaf] = {}
     for parameter, operand in zip(function.parameters, operands, strict=False):
-        if isinstance(operand.held, StructObject):
-            _add_fields(machine, parameter.name, operand.held, leaves, 0)
-        else:
-            leaves[parameter.name] = _Leaf(operand.held, _element(machine, parameter, launched.context(function)))
+        _add(machine, parameter.name, operand.held, machine.resolve_in(parameter.type, context), leaves, 0)
     pointers = {name: leaf for name, leaf in leaves.items() if isinstance(leaf.value, _POINTERS)}
     if not pointers or not behaviour.ranges.is_followed:
         return {}
     constants = {name: value for name, value in launched.bindings.items() if isinstance(value, int)}
     addresses = dict.fromkeys(pointers, True)
     addresses |= dict.fromkeys((name for name, leaf in leaves.items() if leaf.element and leaf.value == 0), False)
-    declared = _declared(machine, leaves, launched.context(function))
+    declared = _declared(machine, leaves, context)
     rounds: list[Mapping[str, Reach]] = []
     given = [*_counts(grid), *_counts(block), *(leaf.value for leaf in leaves.values())]
     is_known = not any(isinstance(machine.known(each), Symbol | Term) for each in given)
@@ -122,45 +123,55 @@ def extents_of(
         reaches = [each.get(name) for each in rounds]
         size = declared.sizes.get(name)
         if leaf.element is not None and size and any(reaches):
-            found[name] = _extents(machine, leaf.element, size, reaches, given)
+            extents = _extents(machine, leaf.element, size, reaches, given)
+            found.update({} if extents is None else {name: extents})
     return found
 
 
-def _add_fields(machine: Machine, path: str, whole: StructObject, leaves: dict[str, _Leaf], depth: int) -> None:
-    """Add the fields of an object, and of objects in it, by their paths."""
-    if whole.cls is None or depth > DEEPEST:
-        return
-    for declared, type in machine.objects.all_fields(whole.cls):
-        cell = machine.objects.field(whole, declared.name)
-        if cell is None:
-            continue
-        name = f"{path}.{declared.name}"
-        if isinstance(cell.value, StructObject):
-            _add_fields(machine, name, cell.value, leaves, depth + 1)
-        else:
-            leaves[name] = _Leaf(cell.value, type.element() if type.pointers == 1 and not type.array else None)
+def _add(machine: Machine, path: str, value: Value, type: CType, leaves: dict[str, _Leaf], depth: int) -> None:
+    """Add what a kernel is given at a path; of objects and arrays their parts, by their paths."""
+    if isinstance(value, StructObject):
+        if value.cls is None or depth > DEEPEST:
+            return
+        for declared, of in machine.objects.all_fields(value.cls):
+            cell = machine.objects.field(value, declared.name)
+            if cell is not None:
+                _add(machine, f"{path}.{declared.name}", cell.value, of, leaves, depth + 1)
+    elif isinstance(value, ArrayObject):
+        for number, cell in list(value.cells.items())[:LONGEST_ROW]:
+            _add(machine, f"{path}.{number}", cell.value, value.element or cell.type, leaves, depth)
+    elif isinstance(value, LibraryObject):
+        for part in value.parts():
+            if isinstance(part, ArrayObject):
+                _add(machine, path, part, type, leaves, depth)
+    else:
+        leaves[path] = _Leaf(value, type.element() if type.pointers == 1 and not type.array else None)
 
 
 def _extents(
     machine: Machine, element: CType, size: int, reaches: Sequence[Reach | None], given: Sequence[Value]
-) -> tuple[Extent, ...]:
-    """Return what is touched behind one pointer. `reaches`: in each round."""
+) -> tuple[Extent, ...] | None:
+    """Return what is touched behind one pointer; None where nobody knows. `reaches`: in each round."""
+    if all(each is not None and each.begin == each.end for each in reaches):
+        return ()
     stride = None
     if any(each is not None and each.rows is not None for each in reaches):
         stride = _stride(reaches)
         if stride is None:
-            return ()
+            return None
     pieces: Mapping[Interval, AccessMode | None] | None = {(0, size): None}
     if not all(each is None or each.is_whole for each in reaches):
         ways = {(each.read, each.written) for each in reaches if each is not None}
         pieces = _pieces(machine, element, *ways.pop()) if len(ways) == 1 else None
+    if pieces is None:
+        return None
     found = []
-    for (begin, end), mode in (pieces or {}).items():
+    for (begin, end), mode in pieces.items():
         touched = [_bytes(each, size, begin, end) for each in reaches]
         touched += [touched[0] if len(set(touched)) == 1 else None] * (ROUNDS - len(touched))
         span = machine.device.extents.span(touched, given)
         if span is None:
-            return ()
+            return None
         found.append(Extent(span, mode, Stride(end - begin, size) if end - begin < size else stride))
     return tuple(found)
 
@@ -225,12 +236,6 @@ def _declared(machine: Machine, leaves: Mapping[str, _Leaf], context: PlainConte
 
     known = {name: size for name, size in sizes.items() if size}
     return Declared(known, size_behind, constant, repr(context.bindings))
-
-
-def _element(machine: Machine, parameter: Parameter, context: PlainContext) -> CType | None:
-    """Return what a pointer parameter points to; None: it is no pointer."""
-    type = machine.resolve_in(parameter.type, context)
-    return type.element() if type.pointers == 1 and not type.array else None
 
 
 def _bytes(reach: Reach | None, size: int, begin: int, end: int) -> Bytes:

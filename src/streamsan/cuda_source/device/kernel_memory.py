@@ -128,11 +128,11 @@ def kernel_of(machine: Machine, handles: dict[Symbol | Handle, str | FunctionVal
     return Kernel(last_name(name), tuple(map(machine.linked, found)))
 
 
-def _reaching(argument: KernelArgument, extents: Sequence[Extent]) -> KernelArguments:
-    """Return memory so used, of which it is known how far; what is only updated by atomic operations may leave gaps."""
+def _reaching(argument: KernelArgument, extents: Sequence[Extent] | None) -> KernelArguments:
+    """Return memory so used, as far as that is known (None: not at all); atomic operations alone may leave gaps."""
     value, whole = argument[:2]
     flags = argument[2] if len(argument) > 2 else 0
-    if not extents or whole is AccessMode.OPAQUE or flags & SlotFlag.ATOMIC:
+    if extents is None or whole is AccessMode.OPAQUE or flags & SlotFlag.ATOMIC:
         return [argument]
     found: KernelArguments = []
     for extent in extents:
@@ -235,8 +235,8 @@ class _Uses(Struct, frozen=True):
         return self.known[path] if path in self.known else self.otherwise(_OPAQUE if type is None else type)
 
     def inside(self, path: str, part: str) -> str:
-        """Return the path of a part: the whole's own where that stands for all of its parts."""
-        return path if path in self.known else f"{path}.{part}"
+        """Return the path of a part: the whole's own where that stands for all parts, or the part has no name."""
+        return path if path in self.known or not part else f"{path}.{part}"
 
 
 def _behaviour(
@@ -246,10 +246,11 @@ def _behaviour(
     if function is None:
         return None
     templates = {one.name for one in function.templates}
+    named = {getattr(each, "name", "") for one in function.parameters for each in one.type.arguments}
     bound: dict[str, Type | Expression] = {
         name: _written(argument, function.span)
         for name, argument in bindings.items()
-        if isinstance(argument, CType) and machine.program.class_of(argument, machine.frame) is not None
+        if name in named or _is_class(machine, argument)
     }
     outer: dict[str, list[object]] = {}
     for parameter, operand in zip(function.parameters, operands, strict=False):
@@ -264,6 +265,10 @@ def _behaviour(
         if name not in templates and all(each == arguments[0] for each in arguments):
             bound.setdefault(name, _written(arguments[0], function.span))
     return machine.relevance.kernels.of(function, bound)
+
+
+def _is_class(machine: Machine, argument: object) -> bool:
+    return isinstance(argument, CType) and machine.program.class_of(argument, machine.frame) is not None
 
 
 def _written(argument: object, span: Span) -> Type | Expression:
@@ -310,7 +315,7 @@ def _arguments(
         _add_condition(value, arguments)
         known = uses.of(name, of)
         if known is not None:
-            _flatten(machine, value, known, parameter, uses.extents.get(name, ()), arguments, span)
+            _flatten(machine, value, known, parameter, uses.extents.get(name), arguments, span)
     return arguments
 
 
@@ -336,7 +341,7 @@ def _flatten(
     value: Value,
     use: Use,
     parameter: Parameter | None,
-    extents: Sequence[Extent],
+    extents: Sequence[Extent] | None,
     arguments: KernelArguments,
     span: Span,
 ) -> None:
@@ -383,7 +388,7 @@ def _flatten_parts(
         _add_condition(part, arguments)
         known = uses.of(place, type)
         if known is not None:
-            _flatten(machine, part, known, None, uses.extents.get(place, ()), arguments, span)
+            _flatten(machine, part, known, None, uses.extents.get(place), arguments, span)
 
 
 def _parts(machine: Machine, whole: StructObject | ArrayObject | LibraryObject) -> list[tuple[str, Cell | Value]]:
