@@ -153,7 +153,7 @@ def bound_arguments(
 ) -> KernelArguments:
     """Return the memory that a kernel's arguments lead to, with access modes; how far it reaches for a known launch."""
     with machine.at(machine.home_of(function)):
-        return _bound_arguments(machine, function, operands, span, launched)
+        return _bound_arguments(machine, function, _taken(machine, function, operands, launched), span, launched)
 
 
 def _bound_arguments(
@@ -163,12 +163,6 @@ def _bound_arguments(
     span: Span,
     launched: Launched | None,
 ) -> KernelArguments:
-    if function is not None and launched is not None:
-        context = launched.context(function)
-        operands = [
-            operand if parameter is None else _passed(machine, operand, parameter, context)
-            for operand, parameter in zip_longest(operands, function.parameters[: len(operands)])
-        ]
     behaviour = _behaviour(machine, function, operands, {} if launched is None else launched.bindings)
     uses = {} if behaviour is None else behaviour.uses
     extents: Extents = {}
@@ -284,11 +278,12 @@ def early_arguments(
 ) -> KernelArguments | None:
     """Return the memory that a kernel uses before it may wait for the kernel before it; None: none that is known."""
     with machine.at(machine.home_of(function)):
+        operands = _taken(machine, function, operands, None)
         behaviour = _behaviour(machine, function, operands, {})
         if behaviour is None or behaviour.start is Start.WAITS:
             return None
         if behaviour.start is Start.AT_ONCE:
-            return bound_arguments(machine, function, operands, span)
+            return _bound_arguments(machine, function, operands, span, None)
         return _arguments(machine, function, operands, _Uses(behaviour.early_uses, lambda _: None), span)
 
 
@@ -303,7 +298,7 @@ def _arguments(
     parameters: list[Parameter | None] = list(function.parameters) if function is not None else []
     for position, operand in enumerate(operands):
         parameter = parameters[position] if position < len(parameters) else None
-        value = operand.held if parameter is None else _passed(machine, operand, parameter, machine.frame).held
+        value = operand.held
         if isinstance(value, StructObject) and parameter is not None:
             type = machine.resolve(parameter.type)
             if type.pointers or is_image(Type(type.name)):
@@ -323,6 +318,19 @@ def _add_condition(value: Value, arguments: KernelArguments) -> None:
     """Add the handle of a graph's condition: it leads to no memory, but says that the kernel may set the condition."""
     if isinstance(value, Handle) and value.type == "other":
         arguments.append((value, AccessMode.OPAQUE))
+
+
+def _taken(
+    machine: Machine, function: Function | None, operands: list[Operand], launched: Launched | None
+) -> list[Operand]:
+    """Return what a kernel's parameters take of its arguments."""
+    if function is None:
+        return operands
+    context = machine.frame if launched is None else launched.context(function)
+    return [
+        operand if parameter is None else _passed(machine, operand, parameter, context)
+        for operand, parameter in zip_longest(operands, function.parameters[: len(operands)])
+    ]
 
 
 def _passed(machine: Machine, operand: Operand, parameter: Parameter, context: Any) -> Operand:
