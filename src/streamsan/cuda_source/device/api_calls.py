@@ -63,11 +63,6 @@ MEM_ALLOC_NODE = 10
 _PLACEHOLDER = Pointer(1, 1, 0)
 _GETS_KERNEL = late_pattern(r"Get(Function|Kernel)$|GetFuncBySymbol$|GetEntryPoint")
 _MAKES_IMAGE = late_pattern(r"Create(Texture|Surface)Object$|(Tex|Surf)ObjectCreate$")
-_IMAGE_MEMORY = (
-    "res.linear.devPtr", "res.pitch2D.devPtr", "res.array.array", "res.array.hArray",
-    "res.mipmap.mipmap", "res.mipmap.hMipmappedArray",
-)  # fmt: skip
-"""Members of a description of a resource that lead to its memory."""
 
 
 class ApiCalls:
@@ -237,8 +232,9 @@ class ApiCalls:
                     self._node_kernels[made] = request.kernel_value
                     break
         elif _MAKES_IMAGE.search(request.api.name):
-            described = request.structures.get("pResDesc", {})
-            memory = next((described[name] for name in _IMAGE_MEMORY if described.get(name)), None)
+            from streamsan.model.queries.textures import memory_behind  # few programs make textures
+
+            memory = memory_behind(request.structures)
             for made in outcome.outputs.values():
                 if isinstance(made, Symbol) and isinstance(memory, Pointer | Symbol):
                     self.machine.device.images[made] = memory

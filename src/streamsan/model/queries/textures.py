@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from streamsan.model.answers import answers
 from streamsan.model.call import Call
 from streamsan.model.core import ModelCore
 from streamsan.model.hardware import Machine
 from streamsan.model.statuses import INVALID_VALUE
-from streamsan.model.values import Handle, Outcome
+from streamsan.model.values import Fields, Handle, Outcome, Value
+
+_RESOURCE: Final = "pResDesc"
+_MEMORY: Final = (
+    "res.linear.devPtr", "res.pitch2D.devPtr", "res.array.array", "res.array.hArray",
+    "res.mipmap.mipmap", "res.mipmap.hMipmappedArray",
+)  # fmt: skip
+
+
+def memory_behind(structures: Mapping[str, Fields]) -> Value:
+    """Return the pointer, or array, that an object made of these descriptions leads to; None where nobody knows."""
+    described = structures.get(_RESOURCE, {})
+    return next((described[name] for name in _MEMORY if described.get(name)), None)
 
 
 @answers("cudaCreateTextureObject", "cuTexObjectCreate", "cudaCreateSurfaceObject", "cuSurfObjectCreate")
 def _create(core: ModelCore, call: Call, machine: Machine) -> Outcome:
-    if "pResDesc" not in call.structures:
+    if _RESOURCE not in call.structures:
         return Outcome(INVALID_VALUE)
     number = core.fresh_handle()
     call.thread.process.described[number] = {name: dict(fields) for name, fields in call.structures.items()}
