@@ -32,6 +32,25 @@ def test_sizes_follow_the_types(tmp_path):
     assert ops[0].size == 2 * 32 + 16
 
 
+@pytest.mark.parametrize(
+    ("members", "size"),
+    [
+        ("unsigned a : 3; unsigned b : 5;", 4),
+        ("char c; unsigned a : 8; unsigned b : 20; short s;", 12),
+        ("unsigned a : 20; unsigned b : 20; float f;", 12),
+        ("unsigned short a : 4, b : 12; unsigned short c : width; double d;", 16),
+        ("unsigned long long a : 40; unsigned b : 10; int i;", 16),
+        ("int x; unsigned char a : 1; bool b;", 8),
+        ("unsigned a : 3; char c;", 4),
+    ],
+)
+def test_bit_fields_share_their_bytes(tmp_path, members, size):
+    """The sizes are g++'s."""
+    before = f"enum {{ width = 7 }}; struct S {{ {members} }};"
+    ops = run_main("  void* d;\n  cudaMalloc(&d, sizeof(S));\n  cudaFree(d);", tmp_path, before)
+    assert ops[0].size == size
+
+
 def test_pointer_arithmetic_counts_elements(tmp_path):
     body = "  double* d;\n  cudaMalloc(&d, 800);\n  cudaMemset(d + 3, 0, 8);\n  cudaFree((char*)d + 1);"
     ops = run_main(body, tmp_path)

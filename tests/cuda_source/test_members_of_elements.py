@@ -7,7 +7,7 @@ from streamsan import check
 
 PROGRAM = """#include <cuda_runtime.h>
 struct Place {{ float x, y; }};
-struct Body {{ Place at; float speed; float trail[4]; }};
+struct Body {{ Place at; float speed; float trail[4]; unsigned kind : 4, flags : 12; short rank; }};
 __global__ void moves(Body* b, int n) {{
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {{ {first} }}
@@ -42,11 +42,13 @@ MEET = {
     "by a star": ("(*(b + i)).speed = 0;", "out[i] = b[i].speed;"),
     "in a condition": ("b[i].at.x += b[i].speed;", "out[i] = b[i].at.x < 0 ? -b[i].at.x : b[i].at.x;"),
     "counted up": ("b[i].at.y++;", "out[i] = b[i].at.y;"),
+    "bit-fields beside each other": ("b[i].kind = 1;", "b[i].flags = 3;"),
     "read, then written": ("b[i].at.x += b[i].speed;", "b[i].speed = out[i];"),
 }
 APART = {
     "two members": ("b[i].at.x = 1;", "out[i] = b[i].at.y;"),
     "of one structure": ("b[i].at.x += b[i].at.y;", "out[i] = b[i].speed;"),
+    "what stands behind bit-fields": ("b[i].kind = 1; b[i].flags = 3;", "out[i] = b[i].rank;"),
     "both are read": ("b[i].at.x += b[i].speed;", "out[i] = b[i].speed;"),
 }
 UNCLEAR = {

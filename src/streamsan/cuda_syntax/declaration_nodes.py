@@ -126,6 +126,8 @@ def _variables(ctx: Context, node: Node, templates: list[tree.Parameter]) -> lis
                 cursor_value.initializer = expression(ctx, child)
             elif found and isinstance(found[-1], tree.Function):
                 found[-1].virtual = True  # `= 0`
+        elif child.type == "bitfield_clause" and cursor_value is not None:
+            cursor_value.bits = expression(ctx, child.named_children[-1])
         elif child.type == "pure_virtual_clause" and found and isinstance(found[-1], tree.Function):
             found[-1].virtual = True
     if not declared_any and not specifiers.defined:

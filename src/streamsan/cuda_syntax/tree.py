@@ -275,6 +275,8 @@ class Variable(Statement):
     maybe_function: bool = False
     c_linkage: bool = False
     """under `extern "C"`"""
+    bits: Expression | None = None
+    """how many a bit-field takes; None: it is none"""
 
 
 class If(Statement):

@@ -209,17 +209,14 @@ def _pieces(
 
 def _member(machine: Machine, type: CType, path: str) -> Interval | None:
     """Return the bytes of a member, by its path, in an object of a type; all of the object for no path."""
-    begin = 0
+    begin, size = 0, None if type.array else machine.objects.size_of(type)
     for name in path.split(".") if path else ():
         cls = None if type.pointers or type.array else machine.program.class_of(type, machine.frame)
-        if cls is None:
+        place = None if cls is None else machine.objects.place_of(cls, name)
+        if cls is None or place is None:
             return None
-        offset = machine.objects.offset_of(cls, name)
-        field = next((of for field, of in machine.objects.all_fields(cls) if field.name == name), None)
-        if offset is None or field is None:
-            return None
-        begin, type = begin + offset, field
-    size = None if type.array else machine.objects.size_of(type)
+        field = next(of for field, of in machine.objects.all_fields(cls) if field.name == name)
+        begin, size, type = begin + place[0], None if field.array else place[1], field
     return (begin, begin + size) if size else None
 
 

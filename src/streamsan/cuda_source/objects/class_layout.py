@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from streamsan.cuda_source import known_apis
 from streamsan.cuda_source.library.tables import is_class, object_size
 from streamsan.cuda_source.machine import Machine
@@ -10,7 +12,7 @@ from streamsan.cuda_source.values.classes import ClassInfo
 from streamsan.cuda_source.values.success import is_status_type
 from streamsan.cuda_source.values.terms import combine
 from streamsan.cuda_source.values.types import HANDLE_TYPES, SCALAR_SIZES, CType
-from streamsan.cuda_syntax.tree import Variable
+from streamsan.cuda_syntax.tree import Literal_, Name, Variable
 
 POINTER_SIZE = 8
 DEEPEST_CLASS = 48
@@ -26,7 +28,7 @@ class Layout:
         self.machine = machine
         self._measuring: set[tuple[str, str]] = set()
         self._fields: dict[ClassInfo, list[tuple[Variable, CType]]] = {}
-        self._offsets: dict[tuple[ClassInfo, str], int] = {}
+        self._known_places: dict[tuple[ClassInfo, str], tuple[int, int]] = {}
         # Only what is known is kept: a size that nobody knows yet may be fixed by a later condition.
 
     def size_of(self, type: CType) -> int | None:
@@ -85,44 +87,65 @@ class Layout:
             self._measuring.discard(key)
 
     def _laid_out(self, cls: ClassInfo) -> int | None:
-        offset = 8 if self.is_virtual(cls) else 0
-        alignment = 8 if offset else 1
-        for _, type in self.all_fields(cls):
-            size = POINTER_SIZE if type.reference else self.size_of(type)
+        end = 8 if self.is_virtual(cls) else 0
+        for _, offset, size in self._places(cls):
             if size is None:
                 return None
-            align = self.align_of(type)
-            alignment = max(alignment, align)
-            if cls.node.union:
-                offset = max(offset, size)
-                continue
-            offset = -(-offset // align) * align + size
-        return max(1, -(-offset // alignment) * alignment)
+            end = max(end, offset + size)
+        alignment = max([8 if self.is_virtual(cls) else 1, *(self.align_of(type) for _, type in self.all_fields(cls))])
+        return max(1, -(-end // alignment) * alignment)
 
     def offset_of(self, cls: ClassInfo, name: str) -> int | None:
         """Return the offset of a member; None if it is not known."""
-        if cls.node.union:
-            return 0
-        known = self._offsets.get((cls, name))
+        place = self.place_of(cls, name)
+        return None if place is None else place[0]
+
+    def place_of(self, cls: ClassInfo, name: str) -> tuple[int, int | None] | None:
+        """Return the offset of a member and its bytes, of a bit-field those that are written with it."""
+        known = self._known_places.get((cls, name))
         if known is not None:
             return known
-        offset = self._measured_offset(cls, name)
-        if offset is not None and not self._measuring:
-            self._offsets[cls, name] = offset
-        return offset
+        found = next(((offset, size) for field, offset, size in self._places(cls) if field.name == name), None)
+        if found is None:
+            return None
+        offset, size = found
+        if size is not None and not self._measuring:
+            self._known_places[cls, name] = offset, size
+        return offset, size
 
-    def _measured_offset(self, cls: ClassInfo, name: str) -> int | None:
-        offset = 8 if self.is_virtual(cls) else 0
+    def _places(self, cls: ClassInfo) -> Iterator[tuple[Variable, int, int | None]]:
+        """Yield members with their offsets and sizes. Bit-fields in a row are one place: who writes one writes all."""
+        at = 64 if self.is_virtual(cls) else 0  # in bits
+        row: list[Variable] = []
+        begin = 0
         for field, type in self.all_fields(cls):
-            align = self.align_of(type)
-            offset = -(-offset // align) * align
-            if field.name == name:
-                return offset
             size = POINTER_SIZE if type.reference else self.size_of(type)
-            if size is None:
-                return None
-            offset += size
-        return None
+            width = None if size is None else self._width(field)
+            if cls.node.union:
+                yield field, 0, size
+            elif size is not None and width is not None:
+                unit = 8 * size
+                at = at if at % unit + width <= unit else -(-at // unit) * unit
+                begin = begin if row else at // 8
+                row.append(field)
+                at += width
+            else:
+                yield from ((each, begin, -(-at // 8) - begin) for each in row)
+                row.clear()
+                align = self.align_of(type)
+                offset = -(-at // (8 * align)) * align
+                yield field, offset, size
+                if size is None:
+                    return
+                at = 8 * (offset + size)
+        yield from ((each, begin, -(-at // 8) - begin) for each in row)
+
+    def _width(self, field: Variable) -> int | None:
+        """Return the bits of a bit-field; None: it is none, or nobody knows."""
+        bits = field.bits
+        if isinstance(bits, Literal_):
+            return bits.value if isinstance(bits.value, int) else None
+        return self.machine.names.constant(bits.name) if isinstance(bits, Name) else None
 
     def field_type(self, field: Variable, cls: ClassInfo) -> CType:
         """Return the type of a member in an instantiation."""
