@@ -106,3 +106,32 @@ int main() {{
 )
 def test_neighbours_that_are_read_together_are_one_part(tmp_path, sum, first, found):
     assert [each.code for each in loud(STENCIL.format(sum=sum, first=first), tmp_path)] == ["SS109"] * found
+
+
+USED = {
+    "inline assembly": """float v; asm volatile("ld.global.f32 %0, [%1];" : "=f"(v) : "l"(in + i)); out[i] = v;""",
+    "members of a vector type": "short2 v = ((const short2*)in)[i]; out[i] = v.x + v.y;",
+    "a member of each element": "out[i] = ((const short2*)in)[i].x;",
+    "a function that nobody sees": "out[i] = helper(in, i);",
+    "a block's load": "float v[1]; Load(t).Load(in, v); out[i] = v[0];",
+}
+
+
+@pytest.mark.parametrize("body", USED.values(), ids=USED)
+def test_what_a_kernel_uses_in_ways_that_are_not_followed_is_used(tmp_path, body):
+    program = f"""#include <cuda_runtime.h>
+__device__ float helper(const float* in, int i);
+__global__ void use(const float* in, float* out) {{ int i = threadIdx.x; {body} }}
+int main() {{
+    float *in, *out;
+    cudaStream_t s;
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    cudaMalloc(&in, 4096);
+    cudaMalloc(&out, 4096);
+    use<<<1, 128, 0, s>>>(in, out);
+    cudaFreeAsync(in, 0);
+    cudaDeviceSynchronize();
+    cudaFree(out);
+}}
+"""
+    assert [each.code for each in loud(program, tmp_path)] == ["SS102"]

@@ -14,7 +14,8 @@ OF_UNKNOWN_CALLERS = ("MemoryKind.UNKNOWN", "OperationKind.OPAQUE_CALL", "Stream
 NEVER = frozenset({
     # Not of an order that the oracle decides: other rules, other parts of a trace, other platforms.
     "CaptureMode.GLOBAL", "CaptureMode.THREAD_LOCAL", "EdgeClass.OBSERVED", "HandleKind.CONTEXT", "HandleKind.EVENT",
-    "HandleKind.GRAPH", "HandleKind.STREAM", "MemoryKind.CL_BUFFER", "MemoryKind.SVM", "OperationKind.FORK",
+    "HandleKind.GRAPH", "HandleKind.STREAM", "HandleKind.SURFACE", "HandleKind.TEXTURE", "MemoryKind.CL_BUFFER",
+    "MemoryKind.SVM", "OperationKind.FORK",
     "OperationKind.LAUNCH_ACCESSES", "OperationKind.NODE_ACCESSES", "OperationKind.DEVICE_TIME",
     "OperationKind.MAIN_END", "OperationKind.MALFORMED_CALL", "OperationKind.NOT_UNDERSTOOD",
     "OperationKind.POINTER_LOST", "OperationKind.PROCESS_EXIT", "OperationKind.REFERENCES", "OperationKind.ROWS",

@@ -174,6 +174,8 @@ class ExpressionWalk(ABC):
             return None if size is None else Sum(size)
         if node is None:
             return None
+        if isinstance(node, tree.Unparsed):
+            raise NotFollowedError  # inline assembly, say: its operands are text
         for part in nodes(node):
             if isinstance(part, tree.Name):
                 self.escape(self.known.get(part.name))

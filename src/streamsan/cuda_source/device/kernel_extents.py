@@ -191,14 +191,17 @@ def _pieces(
 ) -> dict[Interval, AccessMode] | None:
     """Return how the bytes of an element are used, in pieces that are used alike; None where nobody knows."""
     ways = [(path, AccessMode.READ) for path in read] + [(path, AccessMode.WRITE) for path in written]
-    places = [(_member(machine, element, path), mode) for path, mode in ways]
-    cuts = sorted({edge for place, _ in places if place is not None for edge in place})
+    places: list[tuple[Interval, AccessMode]] = []
+    for path, way in ways:
+        place = _member(machine, element, path)
+        if place is None:
+            return None
+        places.append((place, way))
+    cuts = sorted({edge for place, _ in places for edge in place})
     pieces: list[tuple[int, int, int]] = []
     for begin, end in pairwise(cuts):
         mode = 0
         for place, way in places:
-            if place is None:
-                return None
             mode |= way if place[0] <= begin and end <= place[1] else 0
         if pieces and pieces[-1][1:] == (begin, mode):
             pieces[-1] = (pieces[-1][0], end, mode)
