@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from streamsan.cuda_syntax import tree
+from streamsan.cuda_syntax.header_structures import header_structures
 from streamsan.cuda_syntax.named_types import MOST_NESTING, NamedTypes, visible
 from streamsan.kernels.cuda_images import is_image
 
@@ -105,6 +106,8 @@ class UnitClasses:
 
     def __init__(self, unit: tree.Unit) -> None:
         self.types = NamedTypes(unit.declarations)
+        for name, node in header_structures().items():
+            self.types.classes.setdefault(name, node)
         self.functions = unit.functions_with_bodies()
         self._known: dict[str, ClassType | None] = {}
 

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from streamsan.cuda_source.program.constants import Constants
-from streamsan.cuda_source.program.header_structures import header_aliases, header_structures
 from streamsan.cuda_source.values.cells import Cell
 from streamsan.cuda_source.values.classes import ClassInfo, Context, PlainContext, last_name
 from streamsan.cuda_source.values.frame import Frame
 from streamsan.cuda_source.values.types import SCALAR_SIZES, CType, TypePack, canonical_name
 from streamsan.cuda_syntax import tree
+from streamsan.cuda_syntax.header_structures import header_aliases, header_structures
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.vocabulary import AccessMode
 
