@@ -72,10 +72,10 @@ ALIASES = (
     f"__global__ void put(const Floats out, int n) {{ {INDEX} if (i < n) out[i] = 1; }}\n"
     f"__global__ void get(Values in, Floats out, int n) {{ {INDEX} Floats to = out; if (i < n) to[i] = in[i]; }}"
 )
-PITCHED = """struct Image {{ cudaPitchedPtr p; __device__ float& operator()(int i) const {{ return ((float*)p.ptr)[i]; }} }};
-__global__ void put(Image out, int n) {{ {0} if (i < n) out(i) = 1; }}
-__global__ void get(Image in, float* out, int n) {{ {0} if (i < n) out[i] = in(i); }}
-""".format(INDEX)
+PITCHED = f"""struct Image {{ cudaPitchedPtr p; __device__ float& operator()(int i) const {{ return ((float*)p.ptr)[i]; }} }};
+__global__ void put(Image out, int n) {{ {INDEX} if (i < n) out(i) = 1; }}
+__global__ void get(Image in, float* out, int n) {{ {INDEX} if (i < n) out[i] = in(i); }}
+"""
 MEET = {
     "a structure of CUDA's in a view": (PITCHED, "Image m{make_cudaPitchedPtr(a, n * 4, n * 4, 1)}; put<<<32, 128, 0, s>>>(m, n);", "get<<<32, 128, 0, t>>>(m, o, n);"),
     "templates": (TEMPLATES, "put<<<32, 128, 0, s>>>(a, n);", "get<float><<<32, 128, 0, t>>>(a, o, n);"),
