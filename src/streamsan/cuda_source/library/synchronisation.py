@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from streamsan.cuda_source.library.callables import Function
 from streamsan.cuda_source.library.host_data import value_of
 from streamsan.cuda_source.library.modelled import Modelled
+from streamsan.cuda_source.library.synchroniser import Synchroniser
 from streamsan.cuda_source.library.thread_runs import wait_once, wait_until
 from streamsan.cuda_source.library.threads import Future
 from streamsan.cuda_source.machine import Machine
@@ -24,31 +25,6 @@ from streamsan.cuda_source.values.cells import (
 )
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Span
-from streamsan.vocabulary import EdgeClass
-
-
-class Synchroniser(Modelled):
-    """An object with a sync key of the model."""
-
-    class_name = "synchroniser"
-    synchronises = True
-
-    def __init__(self, type: CType) -> None:
-        super().__init__(type)
-        self._key = 0
-
-    def acquire(self, machine: Machine, span: Span) -> None:
-        """See what was released."""
-        device = machine.device
-        self._key = self._key or device.model.sync_key()
-        device.model.acquire(device.thread, self._key, EdgeClass.RUN, device.site(span))
-
-    def release(self, machine: Machine, span: Span) -> None:
-        """Publish what the thread has seen."""
-        device = machine.device
-        self._key = self._key or device.model.sync_key()
-        device.model.release(device.thread, self._key, EdgeClass.RUN, device.site(span))
-        machine.signals.told += 1
 
 
 class Mutex(Synchroniser):
@@ -111,9 +87,12 @@ class Mutex(Synchroniser):
         if len(operands) < 2:
             wait_once(machine, span)
             return
-        held = operands[1].held
+        *tokens, condition = operands[1:]
+        held = condition.held
 
         def holds() -> bool | None:
+            if any(machine.truth(_requested(machine, token, span)) for token in tokens):
+                return True
             return machine.truth(machine.expressions.load(machine.calls.invoke_value(held, [], span), span))
 
         if holds() is False:
@@ -232,3 +211,9 @@ def pthread_sync(machine: Machine, operands: list[Operand], call: CallSite) -> A
         held.acquire(machine, call.span)
         held.release(machine, call.span)
     return 0
+
+
+def _requested(machine: Machine, token: Operand, span: Span) -> Value:
+    """Return whether a stop token has been told to end."""
+    held = token.held
+    return held.call(machine, "stop_requested", [], span) if isinstance(held, LibraryObject) else None

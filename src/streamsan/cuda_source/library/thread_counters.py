@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsan.cuda_source.library.synchronisation import Synchroniser
+from streamsan.cuda_source.library.synchroniser import Synchroniser
 from streamsan.cuda_source.library.thread_runs import wait_until
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import NOT_MODELLED, Operand

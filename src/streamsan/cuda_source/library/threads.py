@@ -14,6 +14,7 @@ from typing import Any
 
 from streamsan.cuda_source.library.host_data import value_of
 from streamsan.cuda_source.library.modelled import Modelled
+from streamsan.cuda_source.library.stop_tokens import StopSource, takes_token
 from streamsan.cuda_source.library.thread_runs import ThreadRun, wait_until
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
@@ -141,8 +142,8 @@ class Thread(Modelled):
     """A host thread, or none."""
 
     class_name = "std::thread"
-    contents = ("worker", "rest")
-    own_parts = ("rest",)
+    contents = ("worker", "rest", "stop")
+    own_parts = ("rest", "stop")
     move = Modelled.handed_over
 
     def __init__(self, type: CType, worker: HostThread | None = None) -> None:
@@ -150,6 +151,8 @@ class Thread(Modelled):
         self.worker = worker
         self.rest: Value = None
         """what is left of it: it has not run yet, or waits for another"""
+        self.stop = StopSource(CType("std::stop_source"))
+        """what asks a jthread to end"""
 
     @classmethod
     def construct(
@@ -164,8 +167,11 @@ class Thread(Modelled):
             return held.move(machine, span)
         if operands[0].cell is None:
             machine.reach.kept.append(held)
-        worker, result = start(machine, held, operands[1:], span, _variable(cell))
-        made = cls(type, worker)
+        made = cls(type)
+        given = operands[1:]
+        if takes_token(held, len(given)):
+            given = [Operand(made.stop.token()), *given]
+        made.worker, result = start(machine, held, given, span, _variable(cell))
         made.rest = result if isinstance(result, ThreadRun | Late) else None
         return made
 
@@ -187,8 +193,9 @@ class Thread(Modelled):
             self.rest = self.rest.run(machine)
 
     def destroy(self, machine: Machine, span: Span) -> None:
-        """A jthread joins; a std::thread must have been joined."""
+        """A jthread is asked to end, and joins; a std::thread must have been joined."""
         if self.type.name.endswith("jthread"):
+            self.stop.request(machine, span)
             self.join(machine, span)
 
     def call(self, machine: Machine, method: str, operands: list[Operand], span: Span) -> Any:
@@ -206,8 +213,13 @@ class Thread(Modelled):
             if isinstance(held, Thread):
                 self.worker, held.worker = held.worker, self.worker if method == "swap" else None
                 self.rest, held.rest = held.rest, self.rest if method == "swap" else None
+                self.stop, held.stop = held.stop, self.stop
             return Operand(self, self.cell)
-        if method in ("get_id", "native_handle", "request_stop", "get_stop_token"):
+        if method == "request_stop":
+            return self.stop.request(machine, span)
+        if method == "get_stop_token":
+            return machine.statements.temporary(self.stop.token())
+        if method in ("get_id", "native_handle"):
             return machine.fresh(method, "opaque")
         return NOT_MODELLED
 

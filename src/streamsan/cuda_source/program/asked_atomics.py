@@ -11,7 +11,7 @@ from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.patterns.late_pattern import late_pattern
 
-_ATOMIC = late_pattern(r"\batomic(?:_\w+)?\b")
+_ATOMIC = late_pattern(r"\b(?:atomic(?:_\w+)?|stop_token|stop_source)\b")
 _MOST_FUNCTIONS = 200
 
 
