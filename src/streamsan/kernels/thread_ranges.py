@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.axis_sums import NotFollowedError, Rows
+from streamsan.kernels.statement_facts import KnownFacts
 from streamsan.kernels.work_item_expressions import Declared, Elements, Geometry, Ways
 from streamsan.kernels.work_item_ranges import ranges
 
@@ -86,6 +87,7 @@ class ThreadRanges:
         self._functions = functions
         self._macros = macros
         self._known: dict[Launched, Mapping[str, Reach]] = {}
+        self._facts = KnownFacts()
 
     @cached_property
     def is_followed(self) -> bool:
@@ -123,7 +125,9 @@ class ThreadRanges:
         inside = [1 if whole else t for t, whole in zip(threads, joined, strict=True)]
         geometry = Geometry((0, 0, 0), (items[0], items[1], items[2]), (inside[0], inside[1], inside[2]))
         try:
-            found = ranges(self._function, self._functions, self._macros, geometry, numbers, pointers, declared)
+            found = ranges(
+                self._function, self._functions, self._macros, geometry, numbers, pointers, declared, self._facts
+            )
         except NotFollowedError:
             return {}
         known = {name: _reach(ways) for name, ways in found.items() if name in declared.sizes}

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec.structs import replace
 
 from streamsan.cuda_syntax import tree
-from streamsan.cuda_syntax.walk import nodes
 from streamsan.kernels.axis_sums import Axes, Axis, Cut, NotFollowedError, Sum
+from streamsan.kernels.statement_facts import KnownFacts
 from streamsan.kernels.work_item_expressions import (
     MOST_STEPS,
     NOTHING_DECLARED,
@@ -35,15 +35,18 @@ def ranges(
     numbers: Mapping[str, int],
     pointers: Mapping[str, bool] | None = None,
     declared: Declared = NOTHING_DECLARED,
+    facts: KnownFacts | None = None,
 ) -> dict[str, Ways]:
     """Return what one launch touches, by pointer parameters; `numbers` are the values of other parameters.
+
+    `facts`: those that other launches of the kernel have asked for.
 
     `pointers`: whether one is an address; null is none. Those that go where they are not followed are left out. Raises
     NotFollowedError.
     """
     if function.body is None or 0 in geometry.blocks or 0 in geometry.threads:
         raise NotFollowedError
-    walk = _Walk(functions, macros, geometry, declared)
+    walk = _Walk(functions, macros, geometry, declared, facts or KnownFacts())
     for parameter in function.parameters:
         number = numbers.get(parameter.name)
         address = (pointers or {}).get(parameter.name)
@@ -63,6 +66,17 @@ def ranges(
 
 
 class _Walk(ExpressionWalk):
+    def __init__(
+        self,
+        functions: Mapping[str, Sequence[tree.Function]],
+        macros: Mapping[str, tree.Macro],
+        geometry: Geometry,
+        declared: Declared,
+        facts: KnownFacts,
+    ) -> None:
+        super().__init__(functions, macros, geometry, declared)
+        self._facts = facts
+
     def statement(self, node: tree.Statement | None) -> None:
         """Follow a statement."""
         self.steps += 1
@@ -159,11 +173,9 @@ class _Walk(ExpressionWalk):
         self.sure = self.sure and done is not Cut.UNSURE
 
     def _forget(self, node: object) -> None:
-        for part in nodes(node):
-            name = _assigns(part)
-            if name:
-                held = self.known.get(name)
-                self.known[name] = self.each_place(held, _anywhere) if leads(held) else None
+        for name in self._facts.of(node).assigned:
+            held = self.known.get(name)
+            self.known[name] = self.each_place(held, _anywhere) if leads(held) else None
 
     def _for(self, node: tree.For) -> None:
         for part in node.init:
@@ -180,7 +192,7 @@ class _Walk(ExpressionWalk):
         self.axes.put(number, replace(axis, roots=axis.roots | {number}))
         self.known[name] = Sum(0, ((number, 1),))
         sure, axes = self.sure, self.axes.copy()
-        if _may_leave(node.body):
+        if self._facts.of(node.body).leaves:
             self.sure = False
         self.statement(node.body)
         self._after_loop(node, sure, axes)
@@ -193,7 +205,7 @@ class _Walk(ExpressionWalk):
         if not isinstance(condition.left, tree.Name) or step is None:
             return None
         name = condition.left.name
-        assigned = [part for part in nodes(node.body) if _assigns(part) == name]
+        assigned = name in self._facts.of(node.body).assigned
         by = self._step(step, name)
         start, end = self.known.get(name), self.value(condition.right)
         if assigned or by is None or not isinstance(start, Sum) or not isinstance(end, Sum):
@@ -234,22 +246,8 @@ class _Walk(ExpressionWalk):
         self._forget(node)
         self.axes.restore(axes)
         self.left = False
-        self.sure = sure and not any(isinstance(part, tree.Return) for part in nodes(node))
+        self.sure = sure and not self._facts.of(node).returns
 
 
 def _anywhere(place: Place) -> Place:
     return replace(place, offset=None)
-
-
-def _may_leave(node: tree.Statement) -> bool:
-    return any(isinstance(part, tree.Return | tree.Break | tree.Continue) for part in nodes(node))
-
-
-def _assigns(part: object) -> str:
-    """Return the variable that a part assigns to, "" for none."""
-    target: object = None
-    if isinstance(part, tree.Assign):
-        target = part.target
-    elif isinstance(part, tree.Unary) and part.operator in ("++", "--", "post++", "post--", "&"):
-        target = part.operand
-    return target.name if isinstance(target, tree.Name) else ""
