@@ -86,7 +86,7 @@ class Loops:
     def _summarise_for(self, node: tree.For, parts: list[Any]) -> bool:
         """Do the same for a `for` loop; one without a step waits for something."""
         with polling(self.machine, node.step is None):
-            return self._summaries.summarise(parts, node.span, running=node)
+            return self._summaries.summarise(parts, running=node)
 
     def _turns_of(self, node: tree.For) -> int | None:
         """Return how often a loop turns, if that is known."""
@@ -183,8 +183,8 @@ class Loops:
         """Do at once what a loop without calls of CUDA does; False if that cannot be. Its condition may poll memory."""
         endless = isinstance(node.condition, tree.Literal_)
         with polling(self.machine):
-            self._summaries.summarise([node.body if endless else node.condition], node.span)
-        return self._summaries.summarise([node.condition, node.body], node.span)
+            self._summaries.summarise([node.body if endless else node.condition])
+        return self._summaries.summarise([node.condition, node.body])
 
     def _run(
         self,
@@ -359,7 +359,7 @@ class Loops:
         if isinstance(held, LibraryObject | StructObject) and operand.cell is None:
             machine.statements.keep(held)
         elements, known = self._elements(held, operand, node.span)
-        if not known and not self.relevance.loop_acts(node.body) and self._summaries.summarise([node.body], node.span):
+        if not known and not self.relevance.loop_acts(node.body) and self._summaries.summarise([node.body]):
             return None
         if len(elements) > machine.limits.iterations:
             first = machine.limits.first_iterations

@@ -38,11 +38,9 @@ class Summaries:
         branches = [node.then] + ([node.otherwise] if node.otherwise is not None else [])
         if any(self.relevance.statement_acts(branch) for branch in branches):
             return False
-        return self.summarise(branches, node.span, conditional=True)
+        return self.summarise(branches)
 
-    def summarise(
-        self, parts: list[Any], span: tree.Span, *, conditional: bool = False, running: tree.For | None = None
-    ) -> bool:
+    def summarise(self, parts: list[Any], *, running: tree.For | None = None) -> bool:
         """Do at once what running the parts could do to numbers and buffers; False if more could change.
 
         `running`: the loop that the parts are of, where it has begun.
