@@ -29,7 +29,11 @@ class Layout:
         self._measuring: set[tuple[str, str]] = set()
         self._fields: dict[ClassInfo, list[tuple[Variable, CType]]] = {}
         self._known_places: dict[tuple[ClassInfo, str], tuple[int, int]] = {}
+        self._sizes: dict[ClassInfo, int] = {}
+        self._alignments: dict[ClassInfo, int] = {}
         # Only what is known is kept: a size that nobody knows yet may be fixed by a later condition.
+        self._guesses = 0
+        """alignments and sizes so far that were taken for something: of a class in itself, or without a known size"""
 
     def size_of(self, type: CType) -> int | None:
         """Return the bytes of a type; None if they are not known."""
@@ -60,31 +64,49 @@ class Layout:
             return self.align_of(type.element())
         cls = None if type.pointers else self.machine.program.class_of(type, self.machine.frame)
         if cls is not None:
-            key = ("align", f"{cls.name}{cls.arguments}")
-            if key in self._measuring or len(self._measuring) > DEEPEST_CLASS:
-                return POINTER_SIZE
-            self._measuring.add(key)
-            try:
-                members = [self.align_of(member) for _, member in self.all_fields(cls)]
-            finally:
-                self._measuring.discard(key)
-            return max([8 if self.is_virtual(cls) else 1, *members])
-        size = self.size_of(type) or POINTER_SIZE
+            return self._alignments.get(cls) or self._class_alignment(cls)
+        size = self.size_of(type)
+        self._guesses += size is None
+        size = size or POINTER_SIZE
         return size if size in (1, 2, 4, 8, 16) else 8 if size % 8 == 0 else 4 if size % 4 == 0 else 1
+
+    def _class_alignment(self, cls: ClassInfo) -> int:
+        key = ("align", f"{cls.name}{cls.arguments}")
+        if key in self._measuring or len(self._measuring) > DEEPEST_CLASS:
+            self._guesses += 1
+            return POINTER_SIZE
+        guesses = self._guesses
+        self._measuring.add(key)
+        try:
+            members = [self.align_of(member) for _, member in self.all_fields(cls)]
+        finally:
+            self._measuring.discard(key)
+        found = max([8 if self.is_virtual(cls) else 1, *members])
+        if self._guesses == guesses:
+            self._alignments[cls] = found
+        return found
 
     def is_virtual(self, cls: ClassInfo) -> bool:
         """Tell whether objects of a class hold a pointer to its virtual methods."""
         return any(method.virtual for base in cls.lineage() for found in base.methods.values() for method in found)
 
     def _class_size(self, cls: ClassInfo) -> int | None:
+        kept = self._sizes.get(cls)
+        if kept is not None:
+            return kept
         key = ("size", f"{cls.name}{cls.arguments}")
         if key in self._measuring or len(self._measuring) > DEEPEST_CLASS:  # a class cannot contain itself
+            self._guesses += 1
             return None
+        guesses = self._guesses
         self._measuring.add(key)
         try:
-            return self._laid_out(cls)
+            found = self._laid_out(cls)
         finally:
             self._measuring.discard(key)
+        if found is not None and self._guesses == guesses:
+            self._sizes[cls] = found
+        return found
 
     def _laid_out(self, cls: ClassInfo) -> int | None:
         end = 8 if self.is_virtual(cls) else 0
