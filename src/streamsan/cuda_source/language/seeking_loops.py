@@ -9,6 +9,7 @@ from typing import Any
 
 from streamsan.cuda_source.library.host_data import memory_of
 from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.program.relevance import walk
 from streamsan.cuda_source.values.cells import ElementPointer, LibraryObject, StructObject
 from streamsan.cuda_syntax import tree
 
@@ -20,7 +21,9 @@ def counted_loop_seeks(machine: Machine, node: tree.For, turns: int | None) -> b
     relevance = machine.relevance
     if turns is None or turns > MOST_TURNS or not relevance.branches(node.body):
         return False
-    return relevance.keeps_what_it_finds(node.body) and _is_of_own_data(machine, node)
+    if not relevance.keeps_what_it_finds(node.body) or not _is_of_own_data(machine, node):
+        return False
+    return not relevance.leaves_early(node.body) or _is_decided(machine, node.body)
 
 
 def while_loop_seeks(machine: Machine, node: tree.While) -> bool:
@@ -31,6 +34,18 @@ def while_loop_seeks(machine: Machine, node: tree.While) -> bool:
     if not _is_of_own_data(machine, node):
         return False
     value = machine.expressions.condition(machine.expressions.operand(node.condition), node.condition.span)
+    return machine.truth(value) is not None
+
+
+def _is_decided(machine: Machine, body: tree.Statement) -> bool:
+    """Tell whether the first branch of a body goes one way in the first turn: one that nobody decides would fork."""
+    branch = next((part for part in walk(body) if isinstance(part, tree.If)), None)
+    if branch is None or branch.init is not None or machine.relevance.expression_acts(branch.condition):
+        return False
+    names = machine.relevance.names_in(branch.condition)
+    if machine.relevance.assigned(branch.condition) or not machine.relevance.declares(body).isdisjoint(names):
+        return False
+    value = machine.expressions.condition(machine.expressions.operand(branch.condition), branch.condition.span)
     return machine.truth(value) is not None
 
 

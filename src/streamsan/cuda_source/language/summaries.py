@@ -35,10 +35,9 @@ class Summaries:
 
     def skips(self, node: tree.If) -> bool:
         """Summarise an undecided `if` whose branches do nothing of interest; True if that was possible."""
-        branches = [node.then] + ([node.otherwise] if node.otherwise is not None else [])
-        if any(self.relevance.statement_acts(branch) for branch in branches):
+        if self.relevance.branch_acts(node):
             return False
-        return self.summarise(branches)
+        return self.summarise([node.then] + ([node.otherwise] if node.otherwise is not None else []))
 
     def summarise(self, parts: list[Any], *, running: tree.For | None = None) -> bool:
         """Do at once what running the parts could do to numbers and buffers; False if more could change.
@@ -65,13 +64,19 @@ class Summaries:
         for name in assigned:
             begins.pop(name, None)
         elements = WalkedElements(self.machine, parts, running, varying, begins)
+        left_early = running is not None and self.relevance.breaks(running.body)
         for part in parts:
+            perhaps = self.relevance.conditional_parts(part)
             for base, writes, indexing in self.relevance.accessed(part):
                 origin = self._outside(base, varying, begins)
+                surely = id(base) not in perhaps
                 if origin is base and indexing is not None:
-                    self._touch_elements(indexing, varying, writes, elements.of(indexing.index))
+                    walked = elements.of(indexing.index)
+                    if walked is not None and left_early:
+                        walked = Walked(walked.first, None)
+                    self._touch_elements(indexing, varying, writes, walked, surely)
                 elif origin is not None:
-                    self._touch(base.span, origin, origin is not base, varying, writes)
+                    self._touch(base.span, origin, origin is not base, varying, writes, surely)
         cells += self._numbers_given(parts, declared)
         for cell in cells:
             cell.value = self.machine.fresh(cell.name, "opaque")
@@ -156,8 +161,13 @@ class Summaries:
             base = inner
         return base
 
-    def _touch_elements(self, indexing: tree.Index, varying: set[str], writes: bool, walked: Walked | None) -> None:
-        """Issue the access of a loop to elements of a buffer. `walked`: None where these may be any."""
+    def _touch_elements(
+        self, indexing: tree.Index, varying: set[str], writes: bool, walked: Walked | None, surely: bool
+    ) -> None:
+        """Issue the access of a loop to elements of a buffer. `walked`: None where these may be any.
+
+        Not `surely`: some of them, in turns that a condition chooses.
+        """
         machine = self.machine
         base, type = indexing.base, machine.expressions.static_type(indexing)
         value = self._base_value(base, varying)
@@ -176,16 +186,23 @@ class Summaries:
         size = None if count is None or width is None else count * width
         mode = AccessMode.WRITE if writes else AccessMode.READ
         if is_pointer(value):
-            machine.memory.access_value(value, size, mode, indexing.base.span, certain=walked is not None)
+            machine.memory.access_value(value, size, mode, indexing.base.span, certain=surely and walked is not None)
 
-    def _touch(self, place: tree.Span, base: tree.Expression, every: bool, varying: set[str], writes: bool) -> None:
-        """Issue the access of a loop to one buffer. `every`: what is accessed varies, it may be all of the base."""
+    def _touch(
+        self, place: tree.Span, base: tree.Expression, every: bool, varying: set[str], writes: bool, surely: bool
+    ) -> None:
+        """Issue the access of a loop to one buffer. `every`: what is accessed varies, it may be all of the base.
+
+        Not `surely`: in turns that a condition chooses. Of several buffers nobody knows which ones these are.
+        """
+        if every and not surely:
+            return
         machine = self.machine
         mode = AccessMode.WRITE if writes else AccessMode.READ
         value = memory_of(self._base_value(base, varying))
         if not is_pointer(value):
             return
-        machine.memory.access_value(value, None, mode, place)
+        machine.memory.access_value(value, None, mode, place, certain=surely)
         if every and isinstance(value, ElementPointer):
             for cell in list(value.array.cells.values())[: machine.limits.iterations]:
                 if is_pointer(cell.value):

@@ -199,6 +199,10 @@ class Relevance:
         """Tell whether a statement may issue an operation, leave its block, or change a pointer or handle."""
         return self._acts(node) or self._leaves(node, tree.Return | tree.Break | tree.Continue | tree.Goto)
 
+    def branch_acts(self, node: tree.If) -> bool:
+        """Tell whether one of the ways of a branch does so."""
+        return any(self.statement_acts(each) for each in (node.then, node.otherwise) if each is not None)
+
     def gives_up(self, node: tree.Statement | None) -> bool:
         """Tell whether a branch leaves the function or the program without issuing work: after an error, or at once."""
         return node is not None and self._once("gives up", node, lambda: self._gives_up(node))
@@ -510,6 +514,18 @@ class Relevance:
                 found.append((part.object, id(part) in targets, None))
         return found
 
+    def conditional_parts(self, node: Any) -> frozenset[int]:
+        """Return the identities of what may not be evaluated in a tree: it stands behind a condition, or an exit."""
+        return self._once("conditional parts", node, lambda: frozenset(_conditional_parts(node)))
+
+    def leaves_early(self, body: tree.Statement) -> bool:
+        """Tell whether a loop's body may end a turn, or the loop, before its end."""
+        return self._leaves(body, tree.Break | tree.Continue | tree.Goto)
+
+    def breaks(self, node: Any) -> bool:
+        """Tell whether a tree may leave a loop before its end."""
+        return self._leaves(node, tree.Break | tree.Goto)
+
     def initial_values(self, node: Any) -> dict[str, tree.Expression]:
         """Return what the variables that a tree declares begin with, by their names; a name twice: not known."""
         return self._once("initial values", node, lambda: self._initial_values(node))
@@ -526,6 +542,25 @@ class Relevance:
         return self._once(
             "declares", node, lambda: {part.name for part in walk(node) if isinstance(part, tree.Variable)}
         )
+
+
+def _conditional_parts(node: Any) -> Iterator[int]:
+    exits = False
+    for part in walk(node):  # in the order of the text
+        if exits:
+            yield id(part)
+            continue
+        exits = isinstance(part, tree.Break | tree.Continue | tree.Goto)
+        ways: tuple[Any, ...] = ()
+        if isinstance(part, tree.If | tree.Conditional):
+            ways = part.then, part.otherwise
+        elif isinstance(part, tree.Switch):
+            ways = (part.body,)
+        elif isinstance(part, tree.Binary) and part.operator in ("&&", "||"):
+            ways = (part.right,)
+        for way in ways:
+            if way is not None:
+                yield from (id(each) for each in walk(way))
 
 
 def _with_wholes(target: tree.Expression) -> Iterator[tree.Expression]:
