@@ -8,6 +8,7 @@ the other side of all that the first one took.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from streamsan.cuda_source.device.source_sites import end_of
 from streamsan.cuda_source.language.known_conditions import is_about_success, is_supposed, may_be_wrong
@@ -18,7 +19,7 @@ from streamsan.cuda_source.program.prospects import Goal
 from streamsan.cuda_source.program.relevance import WayOut
 from streamsan.cuda_source.values.cells import Scope, Term, Value
 from streamsan.cuda_source.values.frame import BREAK, Completion
-from streamsan.cuda_source.values.terms import symbols_of
+from streamsan.cuda_source.values.terms import substitute, symbols_of
 from streamsan.cuda_syntax import tree
 from streamsan.model.values import Symbol
 
@@ -31,6 +32,8 @@ class Branches:
     def __init__(self, machine: Machine, summaries: Summaries) -> None:
         self.machine = machine
         self._summaries = summaries
+        self._not_done: set[tuple[int, Any]] = set()
+        """branches, and what they asked whether its work is done: it was not, once"""
 
     def if_(self, node: tree.If) -> Completion | None:
         """Run an `if`."""
@@ -52,8 +55,12 @@ class Branches:
 
     def _branch(self, node: tree.If, condition: Value) -> Completion | None:
         machine = self.machine
-        if machine.truth(condition) is None and self._summaries.skips(node):
-            return None
+        if machine.truth(condition) is None:
+            asked = self._asked(condition)
+            if asked is not None and not machine.relevance.branch_acts(node):
+                return self._by_query(node, condition, asked)
+            if self._summaries.skips(node):
+                return None
         gives_up, goes_on = self._gives_up(node.then), node.otherwise
         if (
             machine.truth(condition)
@@ -80,6 +87,35 @@ class Branches:
         if chosen is None:
             return None
         with machine.under_branch(known):
+            return machine.statements.execute(chosen)
+
+    def _asked(self, condition: Value) -> Symbol | None:
+        """Return the result of a query that a condition rests on."""
+        if not isinstance(condition, Symbol | Term):
+            return None
+        queries = self.machine.device.queries
+        return next((symbol for symbol in symbols_of(condition) if symbol in queries), None)
+
+    def _by_query(self, node: tree.If, condition: Value, asked: Symbol) -> Completion | None:
+        """Run a branch that notes what a query says: `if (cudaEventQuery(e) == cudaSuccess) done = true;`.
+
+        What it notes holds with the work being done, or not: no summary may forget which. On one path the work is not
+        done yet the first time, so that a loop comes here twice.
+        """
+        machine = self.machine
+        done = bool(machine.truth(substitute(machine.known(condition), {asked: 0})))
+        key = id(node), machine.device.queries[asked][0]
+        if key in self._not_done:
+            machine.assume(condition, done)
+            answer = done
+        else:
+            answer, _ = self.decide(condition, (node.then,), self._code(node.otherwise), likely=done)
+            if answer != done:
+                self._not_done.add(key)
+        chosen = node.then if answer else node.otherwise
+        if chosen is None:
+            return None
+        with machine.under_branch(False):
             return machine.statements.execute(chosen)
 
     def _ends_for_what_may_be_over(self, node: tree.If, condition: Value) -> bool:
