@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
@@ -82,13 +83,20 @@ class WalkedElements:
     ) -> None:
         """`running`: the loop that the statements are of, begun already. `begins`: variables that keep their values."""
         self._machine = machine
+        self._parts = parts
+        self._running = running
         self._varying = varying
         self._begins = begins
-        inner = [part for node in parts for part in walk(node) if isinstance(part, tree.For)]
-        loops = [*([running] if running is not None else []), *inner]
-        self._of_loops = self._all_axes(loops, running)
-        self._counters = self._all_counters(parts)
-        self._axes = self._of_loops
+        self._axes: dict[str, Axis] = {}
+
+    @cached_property
+    def _of_loops(self) -> dict[str, Axis]:
+        inner = [part for node in self._parts for part in walk(node) if isinstance(part, tree.For)]
+        return self._all_axes([*([self._running] if self._running is not None else []), *inner], self._running)
+
+    @cached_property
+    def _counters(self) -> dict[str, tuple[Axis, tree.Unary]]:
+        return self._all_counters(self._parts)
 
     def of(self, index: tree.Expression) -> Walked | None:
         """Return the elements that an index takes in turn; None: nobody knows where they are."""
