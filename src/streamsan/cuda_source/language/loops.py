@@ -70,7 +70,7 @@ class Loops:
             and not any(
                 part is not None and self.relevance.expression_acts(part) for part in (node.condition, node.step)
             )
-            and not counted_loop_seeks(self.machine, node, self._turns_of(node))
+            and not counted_loop_seeks(self.machine, node, self._turns_of)
             and self._summarise_for(node, parts)
         ):
             return None

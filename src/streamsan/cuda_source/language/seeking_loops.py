@@ -5,6 +5,7 @@ They issue nothing, but what they find is an index, or a count, that calls depen
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from streamsan.cuda_source.library.host_data import memory_of
@@ -16,12 +17,13 @@ from streamsan.cuda_syntax import tree
 MOST_TURNS = 32
 
 
-def counted_loop_seeks(machine: Machine, node: tree.For, turns: int | None) -> bool:
-    """Tell whether a `for` loop of so many turns chooses: a branch in it assigns what is used behind it."""
+def counted_loop_seeks(machine: Machine, node: tree.For, turns_of: Callable[[tree.For], int | None]) -> bool:
+    """Tell whether a `for` loop of few turns chooses: a branch in it assigns what is used behind it."""
     relevance = machine.relevance
-    if turns is None or turns > MOST_TURNS or not relevance.branches(node.body):
+    if not relevance.branches(node.body) or not relevance.keeps_what_it_finds(node.body):
         return False
-    if not relevance.keeps_what_it_finds(node.body) or not _is_of_own_data(machine, node):
+    turns = turns_of(node)
+    if turns is None or turns > MOST_TURNS or not _is_of_own_data(machine, node):
         return False
     return not relevance.leaves_early(node.body) or _is_decided(machine, node.body)
 
