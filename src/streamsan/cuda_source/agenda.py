@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Hashable
 
 from msgspec import Struct
@@ -13,6 +14,11 @@ MOST_CONTRARY = 8
 """paths of one entry that go against what is known"""
 MOST_FRUITLESS = 4
 """paths of one entry, one after the other, that came to nothing new: then those against what is known are due"""
+MOST_ALIKE = 3
+"""paths of one entry that came to nothing new, and turn off at one branch, the same way, in the same calls: a loop's
+turns come to it again and again"""
+MOST_AT_A_BRANCH = 12
+"""the same, from whatever calls"""
 
 
 class Alternative(Struct, frozen=True):
@@ -26,7 +32,9 @@ class Alternative(Struct, frozen=True):
     against: frozenset[int] = frozenset()
     """conditions that are known, by their numbers on the path: it goes the other way there"""
     place: Hashable = 0
-    """which branch, or call, is meant by the last of them"""
+    """where it turns off, and which way: a branch in certain calls; or which branch, or call, it is `against`"""
+    branch: Hashable = None
+    """the same, from whatever calls"""
 
 
 class Turn(Struct):
@@ -45,6 +53,8 @@ class Turn(Struct):
     exits: int = 0
     turns: int = 0
     number: int = 0
+    place: Hashable = None
+    branch: Hashable = None
     weight: int = 0
     """where it is the first to go against a condition: how many calls stand in its goal that no path has come to"""
 
@@ -67,16 +77,20 @@ class Agenda:
     """What is still to do for one entry."""
 
     def __init__(self) -> None:
+        self.leaves_out = False
+        """there were more paths: the budget was spent, or they turn off where others did in vain"""
+        self._is_thrifty = False
         self._pending = [Turn()]
         self._number = 0
         self._tried: set[Hashable] = set()
         """branches and calls of which what is known was or will be gone against"""
+        self._in_vain: Counter[Hashable] = Counter()
+        """place, or branch -> how many paths turned off there and came to nothing new"""
+        self._latest = Turn()
         self._gone_against = 0
         """paths that were taken, each the first to go against a condition"""
         self._fruitless = 0
         """paths that were taken since one came to anything new, those aside that go against what is known"""
-        self._is_regular = True
-        """the latest path goes against nothing"""
 
     def next(self) -> Turn | None:
         """Take the path that comes next; None: there is none."""
@@ -94,7 +108,7 @@ class Agenda:
             if self._gone_against == MOST_CONTRARY:
                 self._pending = [each for each in self._pending if not each.weight]
                 heapq.heapify(self._pending)
-        self._is_regular = not due.against
+        self._latest = due
         return due
 
     def _contrary(self) -> Turn | None:
@@ -104,8 +118,13 @@ class Agenda:
 
     def came_to_new(self, anything: bool) -> None:
         """Note whether the path that was taken came to calls that none before it had come to."""
-        if self._is_regular:
-            self._fruitless = 0 if anything else self._fruitless + 1
+        latest = self._latest
+        if latest.against:
+            return
+        self._fruitless = 0 if anything else self._fruitless + 1
+        if not anything:
+            self._in_vain[latest.place] += 1
+            self._in_vain[latest.branch] += 1
 
     @property
     def is_empty(self) -> bool:
@@ -133,18 +152,47 @@ class Agenda:
             self._number += 1
             exits = taken.exits + each.leaves
             weight = 1 + each.goal.count_new() if each.against and each.goal is not None else 0
-            turn = Turn(each.prefix, against, each.goal, leads_on, exits, taken.turns + 1, self._number, weight)
+            turn = Turn(
+                each.prefix,
+                against,
+                each.goal,
+                leads_on,
+                exits,
+                taken.turns + 1,
+                self._number,
+                each.place,
+                each.branch,
+                weight,
+            )
             heapq.heappush(self._pending, turn)
+
+    def be_thrifty(self) -> None:
+        """Leave out from now on what turns off where others did in vain."""
+        self._is_thrifty = True
 
     def give_up(self, everything: bool) -> None:
         """Leave out what is pending; or all but what goes against known conditions, of which there are few."""
-        self._pending = [] if everything else [each for each in self._pending if each.against]
+        kept = [] if everything else [each for each in self._pending if each.against]
+        self.leaves_out |= len(kept) < len(self._pending)
+        self._pending = kept
         heapq.heapify(self._pending)
 
     def _settle(self) -> None:
         pending = self._pending
-        while pending and pending[0].look_again():
-            if pending[0].against:
+        while pending:
+            first = pending[0]
+            if self._is_one_of_many(first):
+                self.leaves_out = True
+                heapq.heappop(pending)
+            elif not first.look_again():
+                return
+            elif first.against:
                 heapq.heappop(pending)
             else:
-                heapq.heapreplace(pending, pending[0])
+                heapq.heapreplace(pending, first)
+
+    def _is_one_of_many(self, turn: Turn) -> bool:
+        """Tell whether paths enough turned off where this one does, and came to nothing new."""
+        if not self._is_thrifty or turn.against:
+            return False
+        return self._in_vain[turn.place] >= MOST_ALIKE or self._in_vain[turn.branch] >= MOST_AT_A_BRANCH

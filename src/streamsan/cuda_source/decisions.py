@@ -17,6 +17,8 @@ class Decisions:
         self.against = against
         """known conditions, by their numbers, at which the path goes the other way all the same"""
         self.taken: list[bool] = []
+        self._places: list[tuple[int, ...]] = []
+        """of each choice: where the path stood, in each activation"""
         self.given_up: set[int] = set()
         """positions in `taken`: a loop that waited for work by asking gave up there, or what was thrown a loop goes on
         from, as it may in every run"""
@@ -47,11 +49,15 @@ class Decisions:
         """Take back a fixed condition."""
         self._remembered.pop(question, None)
 
-    def choose(self, question: Any, first: bool = True) -> bool:
-        """Decide a condition that is not known; `first` is the answer that the first path takes."""
+    def choose(self, question: Any, first: bool = True, place: tuple[int, ...] = ()) -> bool:
+        """Decide a condition that is not known; `first` is the answer that the first path takes.
+
+        `place`: where the path stands, in each activation, the innermost last.
+        """
         position = len(self.taken)
         answer = self.prefix[position] if position < len(self.prefix) else first
         self.taken.append(answer)
+        self._places.append(place)
         self._remembered[question] = answer
         return answer
 
@@ -89,15 +95,18 @@ class Decisions:
 
         `cut_off`: this one came to no good end. What it did not come to for that, the others lead to as well.
         """
-        turns = [
-            Alternative(
-                (*self.taken[:position], not self.taken[position]),
-                self._goal(position, cut_off),
-                position in self.leaving,
-            )
-            for position in range(len(self.prefix), len(self.taken))
-        ]
+        turns = [self._turn(position, cut_off) for position in range(len(self.prefix), len(self.taken))]
         return [*turns, *self._refused.values()]
+
+    def _turn(self, position: int, cut_off: bool) -> Alternative:
+        answer, place = not self.taken[position], self._places[position]
+        return Alternative(
+            (*self.taken[:position], answer),
+            self._goal(position, cut_off),
+            position in self.leaving,
+            place=(place, answer),
+            branch=(place[-1:], answer),
+        )
 
     def _goal(self, position: int, cut_off: bool) -> Goal | None:
         goal = self.goals.get(position)

@@ -112,12 +112,15 @@ def _explore(units: Sequence[Unit], limits: Limits, strict: bool) -> Reading:
             steps += run.machine.steps
             operations += run.builder.operations
             agenda.add(turn, run.alternatives())
+            if steps > limits.thrifty_steps:
+                agenda.be_thrifty()
             if not agenda.is_empty and (
                 allowance.spent or limits.are_spent(steps, operations, worlds, agenda.leads_on, kept)
             ):
+                agenda.give_up(everything=bool(allowance.spent) or agenda.leads_on)
+            if agenda.is_empty and agenda.leaves_out:
                 run.note(f"more paths through {entry.name or 'the fragment'} than the budget allows")
                 run.truncated = True
-                agenda.give_up(everything=bool(allowance.spent) or agenda.leads_on)
             if not run.leaves_threads:  # the path on which it runs at once is read, too
                 reading.worlds += run.worlds()
     # Another run may come further: nobody is to remember this one.

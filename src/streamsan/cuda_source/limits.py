@@ -18,7 +18,9 @@ class Limits(Struct, frozen=True):
     """expressions and statements of one path"""
     overtime: int = 15_000
     """more of them, in the code of the file itself, where its headers have spent those of a path"""
-    file_steps: int = 150_000
+    thrifty_steps: int = 15_000
+    """expressions and statements of all paths of one file, beyond which those that are much like others are left out"""
+    file_steps: int = 80_000
     """expressions and statements of all paths of one file, beyond which more paths are taken only to what is new"""
     most_steps: int = 250_000
     """expressions and statements of all paths of one file, beyond which each entry has its share, once"""
@@ -60,6 +62,7 @@ class Limits(Struct, frozen=True):
         """Return the limits for a program of so many files: each brings what it may cost alone."""
         return replace(
             self,
+            thrifty_steps=count * self.thrifty_steps,
             file_steps=count * self.file_steps,
             most_steps=count * self.most_steps,
             file_operations=count * self.file_operations,

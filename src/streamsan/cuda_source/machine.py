@@ -305,6 +305,10 @@ class Machine:
         """Return what stands behind the statement under execution, in every activation, innermost first."""
         return tuple(each for frame in reversed(self.frames) for each in frame.rest())
 
+    def _place(self) -> tuple[int, ...]:
+        """Return which statement is under execution in each activation, the outermost first."""
+        return tuple(id(frame.current) for frame in self.frames)
+
     @contextmanager
     def entered(self, frame: Frame) -> Iterator[None]:
         """Run in an activation for a while."""
@@ -460,7 +464,7 @@ class Machine:
         else:
             question, positive = self.fresh("condition", "opaque"), True
         position = len(self.decisions.taken)
-        answer = self.decisions.choose(question, positive == likely)
+        answer = self.decisions.choose(question, positive == likely, self._place())
         self.decided.append((question, answer))
         if self._fix(question, answer) and not self.open_loops:
             self.decisions.given_up.add(position)

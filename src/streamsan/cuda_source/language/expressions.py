@@ -255,6 +255,8 @@ class Expressions(Access):
                     return Operand(first)
                 # a number that the condition chooses: unknown, but the same each time
                 return Operand(Term("?:", (condition if not isinstance(condition, Handle) else None, first, second)))
+            if isinstance(first, str) and isinstance(second, str):  # `ok ? "PASS" : "FAIL"` is no choice of paths
+                return Operand(machine.fresh("text", "opaque"))
         answer, decided = machine.decide(condition)
         with machine.under_branch(decided):
             return self.operand(node.then if answer else node.otherwise)

@@ -67,6 +67,14 @@ class Frame:
         finally:
             self._under_way.pop()
 
+    @property
+    def current(self) -> Statement | None:
+        """The statement under execution, the innermost of those in each other."""
+        if not self._under_way:
+            return None
+        under_way = self._under_way[-1]
+        return under_way.statements[under_way.next - 1]
+
     def rest(self, *, in_loop: bool = False) -> Iterator[Statement]:
         """Yield what stands behind the statement under execution, innermost first, to the end of its loop or of all."""
         for under_way in reversed(self._under_way):
