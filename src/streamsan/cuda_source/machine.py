@@ -118,6 +118,8 @@ class Machine:
         self.frames: list[Frame] = [Frame("", Scope(self.globals))]
         self.assumed: dict[Any, Any] = {}
         """What conditions have fixed: an unknown that equals a number, a loop's bound."""
+        self.facts = 0
+        """How often more became known of unknowns: what was computed from them before that may differ now."""
         self._one_holds: list[Term] = []
         """What was decided to hold of which only one part need hold."""
         self.supposed_bounds: list[Any] = []
@@ -478,6 +480,11 @@ class Machine:
             self.decided.append((question, wanted == positive))
             self._fix(question, wanted == positive)
 
+    def is_now(self, unknown: Symbol | Term, value: Value) -> None:
+        """Take note of what an unknown is, on this path."""
+        self.assumed[unknown] = value
+        self.facts += 1
+
     def suppose(self, value: Value, wanted: bool) -> None:
         """Fix a condition of which nobody decides that: a loop of unknown length ends here."""
         decided = len(self.decided)
@@ -496,9 +503,9 @@ class Machine:
             and isinstance(question.operands[0], int)
             and isinstance(question.operands[1], Symbol | Term)
         ):
-            self.assumed[question.operands[1]] = question.operands[0]
+            self.is_now(question.operands[1], question.operands[0])
         elif not answer and isinstance(question, Symbol):
-            self.assumed[question] = 0
+            self.is_now(question, 0)
         elif isinstance(question, Term) and question.operator == ("&&" if answer else "||"):
             for operand in question.operands:  # each of them is so
                 self.assume(operand, answer)
@@ -507,6 +514,7 @@ class Machine:
         if not answer:
             self._narrow()
         self.bounds.learn(question, answer)
+        self.facts += 1
         return self.device.decided(question, answer)
 
     def _narrow(self) -> None:
@@ -521,7 +529,7 @@ class Machine:
         """Take an unknown status as success, without a fork; whether a query found its work done stays open."""
         known = self.known(value)
         if isinstance(known, Symbol) and known.number not in self.live_handles and known not in self.device.queries:
-            self.assumed[known] = 0
+            self.is_now(known, 0)
 
     @contextmanager
     def under_branch(self, decided: bool) -> Iterator[None]:

@@ -185,7 +185,7 @@ class Device:
         if not isinstance(symbol, Symbol) or symbol not in self.queries or succeeded is None:
             return False
         handle, site = self.queries.pop(symbol)
-        self.machine.assumed[symbol] = 0 if succeeded else NOT_READY
+        self.machine.is_now(symbol, 0 if succeeded else NOT_READY)
         if succeeded:
             self.model.query_succeeded(self.thread, handle, site)
         return not succeeded

@@ -7,8 +7,7 @@ supposes of its end is no decision: a longer run does the same so far.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -28,7 +27,8 @@ _EXTREMES: dict[str, Callable[[int, int], int]] = {"min": min, "max": max}
 _COMPUTED = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "<", "!", "&&", "||", *_EXTREMES})
 
 Picks = list[int | None]
-"""What a number is in several picks."""
+"""What a number is in every pick."""
+_NOBODY_KNOWS: Picks = [None] * ROUNDS
 
 
 class _Condition(Struct, frozen=True):
@@ -45,8 +45,10 @@ class PickedNumbers:
     def __init__(self, machine: Machine, meaning: Callable[[Symbol], Any]) -> None:
         self._machine = machine
         self._meaning = meaning
-        self._known: dict[Any, tuple[Any, Picks]] | None = None
-        """identity of a term or an unknown -> itself, and its numbers; while nothing is decided"""
+        self._kept: dict[int, tuple[Any, Picks]] = {}
+        """identity of a term or an unknown -> itself, and its numbers; while nothing more becomes known"""
+        self._facts = 0
+        """of the machine's, those that the kept numbers rest on"""
         self._conditions: list[_Condition] = []
         """of machine.decided, those that can be computed"""
         self._seen = 0
@@ -54,62 +56,58 @@ class PickedNumbers:
     # -- numbers ----------------------------------------------------------------------------------
     def number(self, value: Any, at: int) -> int | None:
         """Return what a number is in one pick; None if nobody can compute it."""
-        return self._of(value, (at,))[0]
+        return self.numbers(value)[at]
 
     def numbers(self, value: Any) -> Picks:
         """Return what a number is in every pick."""
-        if self._known is None or not isinstance(value, Symbol | Term):
-            return self._of(value, EVERY)
-        found = self._known.get(id(value))
+        if self._facts != self._machine.facts:
+            self._facts = self._machine.facts
+            self._kept.clear()
+        return self._of(value)
+
+    def _of(self, value: Any) -> Picks:
+        if isinstance(value, int):
+            return [int(value)] * ROUNDS
+        if not isinstance(value, Symbol | Term):
+            return _NOBODY_KNOWS
+        found = self._kept.get(id(value))
         if found is None:
-            found = self._known[id(value)] = value, self._of(value, EVERY)
+            meant = self._meaning(value) if isinstance(value, Symbol) else self._machine.known(value)
+            if meant is not value and not isinstance(meant, Term):
+                picks = self._of(meant)
+            else:
+                picks = self._computed(meant) if isinstance(meant, Term) else self._chosen(value)
+            found = self._kept[id(value)] = value, picks
         return found[1]
 
-    def _of(self, value: Any, picks: Sequence[int]) -> Picks:
-        if isinstance(value, int):
-            return [int(value)] * len(picks)
-        if isinstance(value, Symbol):
-            meant = self._meaning(value)
-            return self._chosen(value, picks) if meant is value else self._of(meant, picks)
-        if not isinstance(value, Term):
-            return [None] * len(picks)
-        known = self._machine.known(value)
-        return self._computed(known, picks) if isinstance(known, Term) else self._of(known, picks)
-
-    def _computed(self, term: Term, picks: Sequence[int]) -> Picks:
+    def _computed(self, term: Term) -> Picks:
         """Return what a term is, computed from its operands."""
         if term.operator == "?:":
-            condition, then, otherwise = (self._of(each, picks) for each in term.operands)
+            condition, then, otherwise = map(self._of, term.operands)
             choices = zip(condition, then, otherwise, strict=True)
             return [None if truth is None else yes if truth else no for truth, yes, no in choices]
         if term.operator not in _COMPUTED:
             name = repr(term)  # what lies in memory, say
-            return [_any(name, at) for at in picks]
-        operands = [self._of(each, picks) for each in term.operands]
+            return [_any(name, at) for at in EVERY]
+        operands = [self._of(each) for each in term.operands]
         if term.operator == "!":
             return [None if each is None else int(not each) for each in operands[0]]
         if len(operands) != 2:
-            return [None] * len(picks)
+            return _NOBODY_KNOWS
         pairs = zip(*operands, strict=True)
         if extreme := _EXTREMES.get(term.operator):
             return [None if one is None or other is None else extreme(one, other) for one, other in pairs]
         return [_folded(term.operator, one, other) for one, other in pairs]
 
-    def _chosen(self, symbol: Symbol, picks: Sequence[int]) -> Picks:
+    def _chosen(self, symbol: Symbol) -> Picks:
         known = self._machine.known(symbol)
         if known is not symbol:
-            return self._of(known, picks)
-        bounds, name = self._machine.bounds, str(symbol.number)
-        return [bounds.nearest(symbol, _any(name, at)) for at in picks]
-
-    @contextmanager
-    def nothing_is_decided(self) -> Iterator[None]:
-        """The numbers of a value are computed once in here."""
-        self._known = {}
-        try:
-            yield
-        finally:
-            self._known = None
+            return self._of(known)
+        least, most = self._machine.bounds.range(symbol)
+        picks: Picks = [_any(str(symbol.number), at) for at in EVERY]
+        if least is None and most is None:
+            return picks
+        return [self._machine.bounds.nearest(symbol, each) for each in picks if each is not None]
 
     # -- unknowns ---------------------------------------------------------------------------------
     def unknowns(self, value: Any) -> Iterable[Symbol]:
@@ -142,12 +140,11 @@ class PickedNumbers:
         if question.operator in ("<", "=="):
             # What the answer itself made known of an operand is no answer.
             left, right = (
-                self._computed(each, EVERY) if isinstance(each, Term) else self._of(each, EVERY)
-                for each in question.operands
+                self._computed(each) if isinstance(each, Term) else self.numbers(each) for each in question.operands
             )
             found = [_folded(question.operator, one, other) for one, other in zip(left, right, strict=True)]
         else:
-            found = self._computed(question, EVERY)
+            found = self._computed(question)
         return [each is None or bool(each) == condition.answer for each in found]
 
 

@@ -83,8 +83,7 @@ class UnknownExtents:
         offset: Any = pointer.address - pointer.base if pointer.exact else pointer.offset
         if offset is None or (size is None and not touches):
             return None
-        with self._picked.nothing_is_decided():
-            return self._region(allocation, pointer, offset, size, touches)
+        return self._region(allocation, pointer, offset, size, touches)
 
     def _within(self, pointer: Pointer, size: Any, touches: bool) -> Region | None:
         """Return the bytes of a use in an allocation of known size; None: as it stands.

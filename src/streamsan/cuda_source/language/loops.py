@@ -141,7 +141,7 @@ class Loops:
             inclusive = amount if condition.operator == "<=" else 0
 
             def lengthen(turns: int) -> None:
-                machine.assumed[bound] = start + amount * turns - inclusive
+                machine.is_now(bound, start + amount * turns - inclusive)
 
             machine.supposed_bounds.append(bound)
             lengthen(machine.limits.unknown_iterations)
