@@ -72,13 +72,15 @@ class PickedNumbers:
             return _NOBODY_KNOWS
         found = self._kept.get(id(value))
         if found is None:
-            meant = self._meaning(value) if isinstance(value, Symbol) else self._machine.known(value)
-            if meant is not value and not isinstance(meant, Term):
-                picks = self._of(meant)
-            else:
-                picks = self._computed(meant) if isinstance(meant, Term) else self._chosen(value)
-            found = self._kept[id(value)] = value, picks
+            found = self._kept[id(value)] = value, self._found(value)
         return found[1]
+
+    def _found(self, value: Symbol | Term) -> Picks:
+        if isinstance(value, Symbol):
+            meant = self._meaning(value)
+            return self._chosen(value) if meant is value else self._of(meant)
+        known = self._machine.known(value)
+        return self._computed(known) if isinstance(known, Term) else self._of(known)
 
     def _computed(self, term: Term) -> Picks:
         """Return what a term is, computed from its operands."""
