@@ -43,6 +43,8 @@ CHANGE_A = "twice<<<1, 256, 0, p>>>(a, 256);"
 WORKS = {
     "a product, then its result": Work(BLAS + "cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 16, 16, 16, &one, a, 16, b, 16, &zero, c, 16);", READ_C),
     "a product, then its factor": Work(BLAS + "cublasSgemm_v2(h, CUBLAS_OP_N, CUBLAS_OP_N, 16, 16, 16, &one, a, 16, b, 16, &zero, c, 16);", CHANGE_A),
+    "a factor in device memory": Work(BLAS + "cublasSetPointerMode(h, CUBLAS_POINTER_MODE_DEVICE); cublasSaxpy(h, 256, sums, a, 1, b, 1);", READ_C),
+    "a factor in an object in device memory": Work(BLAS + "struct Step { float scale, factor; }; Step* step; cudaMalloc(&step, sizeof(Step)); cublasSscal(h, 256, &step->factor, a, 1);", "total<<<1, 256, 0, p>>>(c, 256, &step->factor);"),
     "many products": Work(BLAS + "cublasGemmStridedBatchedEx(h, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &one, a, CUDA_R_32F, 8, 64, b, CUDA_R_32F, 8, 64, &zero, c, CUDA_R_32F, 8, 64, 4, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);", READ_C),
     "a transform in place": Work("cufftHandle h; cufftPlan1d(&h, 128, CUFFT_C2C, 1); cufftSetStream(h, s); cufftExecC2C(h, (cufftComplex*)a, (cufftComplex*)a, CUFFT_FORWARD);", "cudaMemcpyAsync(b, a, 1024, cudaMemcpyDeviceToDevice, p);"),
     "a sparse product": Work("cusparseHandle_t h; cusparseCreate(&h); cusparseSetStream(h, s); cusparseSpMatDescr_t m; cusparseDnVecDescr_t x, y; cusparseCreateCsr(&m, 256, 256, 256, a, a, a, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F); cusparseCreateDnVec(&x, 256, b, CUDA_R_32F); cusparseCreateDnVec(&y, 256, c, CUDA_R_32F); cusparseSpMV(h, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, m, x, &zero, y, CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, nullptr);", READ_C),

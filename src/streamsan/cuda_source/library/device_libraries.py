@@ -16,6 +16,7 @@ from streamsan.cuda_source.library.host_data import product_of
 from streamsan.cuda_source.library.tables import uses_of
 from streamsan.cuda_source.machine import Machine
 from streamsan.cuda_source.values.cells import (
+    HOST_READABLE,
     CallSite,
     Cell,
     CellPointer,
@@ -72,20 +73,25 @@ def _out_cell(machine: Machine, value: Value, span: Span) -> Cell | None:
     return None
 
 
-def _memory(machine: Machine, value: Value, found: list[Value], depth: int = 0) -> None:
+def _memory(machine: Machine, value: Value, found: list[Value], span: Span, depth: int = 0) -> None:
     """Collect the device memory that an argument leads to; host scalars (`&alpha`) are read before the call returns."""
     if isinstance(value, DevicePointer):
         if machine.device.kind_of(value.pointer) is not MemoryKind.PINNED:
+            found.append(value)
+    elif isinstance(value, CellPointer | ElementPointer):
+        # `&state->alpha`, of an object in device memory
+        pointer = machine.memory.pointer(value, span) if machine.memory.is_part(value) else None
+        if pointer is not None and machine.device.kind_of(pointer) not in HOST_READABLE - {MemoryKind.MANAGED}:
             found.append(value)
     elif isinstance(value, SymbolPointer):
         found.append(value)
     elif depth < DEEPEST_DESCRIPTOR:
         if isinstance(value, LibraryHandle):
             for part in value.given:
-                _memory(machine, part, found, depth + 1)
+                _memory(machine, part, found, span, depth + 1)
         elif isinstance(value, StructObject):
             for cell in list(value.fields.values()):
-                _memory(machine, cell.value, found, depth + 1)
+                _memory(machine, cell.value, found, span, depth + 1)
 
 
 def _stream_of(values: list[Value]) -> Value:
@@ -119,7 +125,7 @@ def _issue_call(machine: Machine, name: str, values: list[Value], span: Span, wa
     memory: list[list[Value]] = []
     for value in values:
         memory.append([])
-        _memory(machine, value, memory[-1])
+        _memory(machine, value, memory[-1], span)
     stream = _stream_of(values)
     handles = [value for value in values if isinstance(value, LibraryHandle)]
     is_followed = isinstance(stream, Handle) or handles
