@@ -135,3 +135,55 @@ int main() {{
 }}
 """
     assert [each.code for each in loud(program, tmp_path)] == ["SS102"]
+
+
+SHARED_MEMORY = """#include <cuda_runtime.h>
+__global__ void sums(const float* in, float* out, int first) {{
+    {body}
+}}
+int main() {{
+    cudaStream_t one, other;
+    float *in, *out;
+    cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    cudaMalloc(&in, 1024 * sizeof(float));
+    cudaMalloc(&out, 16 * sizeof(float));
+    sums<<<8, 64, 0, one>>>(in, out, 0);
+    sums<<<8, 64, 0, other>>>(in + 512, out, {first});
+    cudaDeviceSynchronize();
+    cudaFree(in);
+    cudaFree(out);
+    cudaStreamDestroy(one);
+    cudaStreamDestroy(other);
+}}
+"""
+TREE = """__shared__ float part[64];
+    part[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];
+    __syncthreads();
+    for (int half = blockDim.x / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) part[threadIdx.x] += part[threadIdx.x + half];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) out[first + blockIdx.x] = part[0];"""
+ATOMIC = """__shared__ float all;
+    if (threadIdx.x == 0) all = 0;
+    __syncthreads();
+    atomicAdd(&all, in[blockIdx.x * blockDim.x + threadIdx.x]);
+    __syncthreads();
+    if (threadIdx.x == 0) out[first + blockIdx.x] = all;"""
+
+
+@pytest.mark.parametrize("body", [TREE, ATOMIC], ids=["a tree", "an atomic"])
+@pytest.mark.parametrize(("first", "found"), [(8, False), (7, True)])
+def test_kernels_with_shared_memory_are_followed(tmp_path, body, first, found):
+    program = SHARED_MEMORY.format(body=body, first=first)
+    assert [each.code for each in loud(program, tmp_path)] == ["SS109"] * found
+
+
+@pytest.mark.parametrize("first", [8, 7])
+def test_an_index_out_of_shared_memory_is_not_known(tmp_path, first):
+    body = """__shared__ int place;
+    if (threadIdx.x == 0) place = first;
+    __syncthreads();
+    out[place + blockIdx.x] = in[threadIdx.x];"""
+    assert loud(SHARED_MEMORY.format(body=body, first=first), tmp_path) == []

@@ -46,13 +46,11 @@ class Reach(Struct, frozen=True):
 
 
 def followed(function: tree.Function, functions: Mapping[str, Sequence[tree.Function]]) -> bool:
-    """Tell whether a kernel may be followed: without other threads' memory, jumps, or calls that nobody can follow."""
+    """Tell whether a kernel may be followed: without jumps, or calls that nobody can follow."""
     if function.body is None:
         return False
     for count, node in enumerate(nodes(function.body)):
         if count > LARGEST_BODY or isinstance(node, tree.Lambda | tree.Switch | tree.Launch):
-            return False
-        if isinstance(node, tree.Variable) and node.device:
             return False
         callee = node.callee if isinstance(node, tree.Call) else None
         if isinstance(callee, tree.Name) and not all(map(_is_plain, functions.get(callee.name, ()))):

@@ -114,6 +114,8 @@ class ExpressionWalk(ABC):
         self.known: dict[str, Value] = {}
         self.found: dict[str, Ways] = {}
         self.escaped: set[str] = set()
+        self.shared: set[str] = set()
+        """variables of a whole block: what other threads write there, nobody knows"""
         self.present: set[str] = set()
         """pointer parameters that are not null"""
         self.sure = True
@@ -276,6 +278,9 @@ class ExpressionWalk(ABC):
         self.part = part
 
     def _set(self, name: str, value: Value) -> None:
+        if name in self.shared:
+            self.escape(value)
+            return
         held = self.known.get(name)
         if leads(held) and not leads(value):
             self.escape(held)

@@ -111,6 +111,8 @@ class _Walk(ExpressionWalk):
         value = self.value(node.initializer) if node.initializer is not None else None
         if node.arguments or node.bindings or node.type.reference:
             raise NotFollowedError
+        if node.device:
+            self.shared.add(node.name)
         self.known[node.name] = value if not node.type.array else None
 
     def either(
