@@ -43,7 +43,8 @@ class Effects:
     def __init__(self, folder: Path, domain: Callable[[str], Domain]) -> None:
         self._domain = domain
         self._rows: dict[str, _Section] = {}
-        self._known: dict[str, Api] = {}
+        self._known: dict[str, Api | None] = {}
+        """spelling -> the API; None: it is none, as most names in a source"""
         for path in sorted(folder.glob("*.toml")):
             self._read(path)
 
@@ -59,14 +60,12 @@ class Effects:
 
     def find(self, name: str) -> Api | None:
         """Return the API of a name as a program or a driver spells it (`cuMemAlloc_v2`, `cudaMemcpyAsync_ptsz`)."""
-        api = self._known.get(name)
-        if api is None:
+        if name not in self._known:
             base = name if name in self._rows else _SPELLING.sub("", name)
-            if base not in self._rows:
-                return None
-            api = self._known.get(base) or self._parse(base)
-            self._known[base] = self._known[name] = api
-        return api
+            if base in self._rows and base not in self._known:
+                self._known[base] = self._parse(base)
+            self._known[name] = self._known.get(base)
+        return self._known[name]
 
     @staticmethod
     def per_thread(name: str) -> bool:
