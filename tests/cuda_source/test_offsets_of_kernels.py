@@ -187,3 +187,57 @@ def test_an_index_out_of_shared_memory_is_not_known(tmp_path, first):
     __syncthreads();
     out[place + blockIdx.x] = in[threadIdx.x];"""
     assert loud(SHARED_MEMORY.format(body=body, first=first), tmp_path) == []
+
+
+LATTICE = """#include <cuda_runtime.h>
+#include <utility>
+struct Grid {{ int nx, ny, halo; }};
+struct Fields {{ float* src; float* dst; }};
+__device__ inline int at(const Grid& g, int x, int y) {{ return y * g.nx + x; }}
+__device__ inline int wrap(int v, int n) {{ return v < 0 ? v + n : (v >= n ? v - n : v); }}
+__device__ void update(Fields f, Grid g, int x, int y) {{
+    f.dst[at(g, x, y)] = f.src[at(g, x, y)] + f.src[at(g, wrap(x + 1, g.nx), y)] + f.src[at(g, x, wrap(y - 1, g.ny))]
+                       + f.src[at(g, x, wrap(y + 1, g.ny))];
+}}
+__global__ void interior(Fields f, Grid g) {{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y + g.halo;
+    if (x < g.nx && y < g.ny - g.halo) update(f, g, x, y);
+}}
+__global__ void strips(Fields f, Grid g) {{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, k = blockIdx.y;
+    int y = k < g.halo ? k : g.ny - 2 * g.halo + k;
+    if (x < g.nx) update(f, g, x, y);
+}}
+int main() {{
+    Grid g{{96, 64, 2}};
+    Fields f;
+    cudaStream_t bulk, edge;
+    cudaEvent_t bulk_done, edge_done;
+    cudaStreamCreateWithFlags(&bulk, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&edge, cudaStreamNonBlocking);
+    cudaEventCreate(&bulk_done);
+    cudaEventCreate(&edge_done);
+    cudaMalloc(&f.src, g.nx * g.ny * sizeof(float));
+    cudaMalloc(&f.dst, g.nx * g.ny * sizeof(float));
+    for (int step = 0; step < 8; ++step) {{
+        strips<<<dim3(1, 2 * g.halo), 128, 0, edge>>>(f, g);
+        interior<<<dim3(1, g.ny - 2 * g.halo), 128, 0, bulk>>>(f, g);
+        cudaEventRecord(edge_done, edge);
+        cudaEventRecord(bulk_done, bulk);
+        {waits}
+        std::swap(f.src, f.dst);
+    }}
+    cudaDeviceSynchronize();
+}}
+"""
+BULK_WAITS = "cudaStreamWaitEvent(bulk, edge_done, 0);"
+EDGE_WAITS = "cudaStreamWaitEvent(edge, bulk_done, 0);"
+
+
+@pytest.mark.parametrize(
+    ("waits", "found"),
+    [(BULK_WAITS + EDGE_WAITS, False), (BULK_WAITS, True), (EDGE_WAITS, True)],
+    ids=["both", "one", "the other one"],
+)
+def test_the_strips_of_a_lattice_meet_its_interior_in_the_next_step_only(tmp_path, waits, found):
+    assert {each.code for each in loud(LATTICE.format(waits=waits), tmp_path)} == ({"SS109"} if found else set())

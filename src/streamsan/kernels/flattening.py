@@ -103,7 +103,7 @@ class _Body(FlatExpressions):
             cls = given
             if cls is None and not (parameter.type.reference and function.kernel) and not parameter.pack:
                 bare = replace(parameter.type, reference="", pointers=parameter.type.pointers)
-                cls = self.flattening.classes.class_of(bare, self.types) if parameter.name else None
+                cls = self._class_of(bare, function) if parameter.name else None
             array = None if cls is not None else self._array(parameter)
             if array is not None:
                 self.scopes[-1][parameter.name] = held_by(array, parameter.name, self._parameters(parameters))
@@ -123,6 +123,13 @@ class _Body(FlatExpressions):
             replace(one, type=replace(one.type, reference="&")) if one.name in changed else one for one in parameters
         ]
         return replace(function, parameters=parameters, body=body)
+
+    def _class_of(self, type: tree.Type, function: tree.Function) -> ClassType | None:
+        """Return the class of a parameter whose fields are followed."""
+        classes = self.flattening.classes
+        found = classes.class_of(type, self.types)
+        # What a launch gives by value are numbers that are known there: `g.width` of a grid's description.
+        return classes.numbers(type, self.types) if found is None and function.kernel else found
 
     def _array(self, parameter: tree.Parameter) -> Field | None:
         """Return a parameter as an array of pointers by value (`std::array<float*, 4>`); None: it is none."""

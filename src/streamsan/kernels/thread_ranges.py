@@ -22,6 +22,8 @@ Launched = tuple[Three, Three, Numbers, tuple[tuple[str, bool], ...], Numbers]
 _OF_LAUNCHES: Final = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim"})
 LARGEST_BODY: Final = 400
 """nodes of a kernel that is followed: larger ones rarely have plain indices"""
+MOST_PIECES: Final = 64
+"""of what a launch touches, each of which is tried with each other one: do they follow each other?"""
 
 
 class Reach(Struct, frozen=True):
@@ -192,22 +194,42 @@ def _surely(touched: Iterable[Elements | None]) -> list[Elements] | None:
     What may be touched, and surely is by another access, says nothing new: `p[i] = q[i] < 0 ? -q[i] : q[i]`.
     """
     every = list(touched)
-    sure = _put_together([each for each in every if each is not None and each.sure])
+    sure = _two_as_rows(_put_together([each for each in every if each is not None and each.sure]))
     return sure if all(each is not None and any(_holds(one, each) for one in sure) for each in every) else None
 
 
-def _put_together(sure: list[Elements]) -> list[Elements]:
+def _put_together(sure: Sequence[Elements]) -> list[Elements]:
     """Return the same elements, those that meet, or follow each other, as one: `p[i - 1] + p[i] + p[i + 1]`."""
+    parts = sorted(dict.fromkeys(sure), key=lambda one: (one.part, one.begin, one.end))
     found: list[Elements] = []
-    for each in sorted(sure, key=lambda one: (one.part, one.begin)):
-        last = found[-1] if found else None
-        both = None if last is None or last.part != each.part else _both(last, each)
-        found[-1 if both else len(found) :] = [both or each]
-    return found
+    for each in parts:
+        # Of many pieces only neighbours are tried.
+        for at in range(0 if len(parts) <= MOST_PIECES else max(0, len(found) - 1), len(found)):
+            both = _both(found[at], each) if found[at].part == each.part else None
+            if both is not None:
+                found[at] = both
+                break
+        else:
+            found.append(each)
+    # What was put together of columns may be whole rows, which follow others.
+    return found if len(found) == len(parts) else _put_together(found)
+
+
+def _two_as_rows(sure: list[Elements]) -> list[Elements]:
+    """Return two parts of one length as two rows: the first and the last lines of a grid."""
+    if len(sure) != 2:
+        return sure
+    one, other = sure
+    width = one.end - one.begin
+    if one.part != other.part or one.rows or other.rows or other.end - other.begin != width:
+        return sure
+    return [replace(one, end=other.end, rows=Rows(width, other.begin - one.begin))]
 
 
 def _both(one: Elements, other: Elements) -> Elements | None:
     """Return two parts as one, of which the second one does not begin before the first one; None: they are apart."""
+    if _holds(one, other):
+        return one
     away, end = other.begin - one.begin, max(one.end, other.end)
     if one.rows is None and other.rows is None:
         return replace(one, end=end) if other.begin <= one.end else None
@@ -216,7 +238,8 @@ def _both(one: Elements, other: Elements) -> Elements | None:
     pitch, width = one.rows.pitch, one.rows.width
     last, its_last = one.end - width, other.end - other.rows.width
     if away <= width and last - one.begin == its_last - other.begin:  # `row[x] + row[x + 1]`
-        return replace(one, end=end, rows=Rows(max(width, away + other.rows.width), pitch))
+        both = max(width, away + other.rows.width)
+        return replace(one, end=end, rows=Rows(both, pitch) if both < pitch else None)
     if away % pitch == 0 and other.rows == one.rows and other.begin <= last + pitch:  # the rows above and below
         return replace(one, end=end)
     return None

@@ -128,15 +128,31 @@ class UnitClasses:
 
     def class_of(self, of: tree.Type, types: NamedTypes, depth: int = 0) -> ClassType | None:
         """Return the class that a type names, if objects of it hold pointers that can be followed."""
-        of = types.resolved(of)
-        if of.pointers or of.array or of.function or depth > MOST_NESTING:
+        made = self._made(of, types) if depth <= MOST_NESTING else None
+        if made is None:
             return None
-        node = visible(types.classes, of.name)
-        if node is None or node.union:
-            return None
-        made = ClassType(node, types.inside(node, of), self)
         if made.key not in self._known:
             self._known[made.key] = None  # a class cannot hold itself
             holds = made.bases is not None and any(field.pointer or field.cls is not None for field in made.fields)
             self._known[made.key] = made if holds else None
         return self._known[made.key]
+
+    def numbers(self, of: tree.Type, types: NamedTypes) -> ClassType | None:
+        """Return the class that a type names, if its objects hold plain numbers and nothing else (`Grid{nx, ny}`)."""
+        made = self._made(of, types)
+        if made is None or made.node.bases:
+            return None
+        plain = all(self._is_number(field) for field in made.fields)
+        return made if plain and made.fields else None
+
+    def _is_number(self, field: Field) -> bool:
+        type = field.type
+        is_class = bool(type.arguments) or "::" in type.name or visible(self.types.classes, type.name) is not None
+        return not (is_class or field.pointer or type.reference or type.function or field.length is not None)
+
+    def _made(self, of: tree.Type, types: NamedTypes) -> ClassType | None:
+        of = types.resolved(of)
+        if of.pointers or of.array or of.function:
+            return None
+        node = visible(types.classes, of.name)
+        return None if node is None or node.union else ClassType(node, types.inside(node, of), self)

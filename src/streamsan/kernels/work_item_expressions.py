@@ -21,6 +21,8 @@ MOST_STEPS: Final = 20_000
 MOST_CALLS: Final = 4
 MOST_ACCESSES: Final = 512
 _AXES: Final = {"x": 0, "y": 1, "z": 2}
+AXES_OF_LAUNCH: Final = 6
+"""the first ones: the numbers of a block, and those in a block"""
 OPPOSITE: Final = {"<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
 _MIN: Final = frozenset({"min", "fmin"})
 _MAX: Final = frozenset({"max", "fmax"})
@@ -96,6 +98,14 @@ class Choice(Struct, frozen=True):
 Value = Sum | Place | Choice | None
 
 
+class ApartError(Exception):
+    """A number is one thing for some work-items and another for the others: they are to be followed apart."""
+
+    def __init__(self, test: Test) -> None:
+        super().__init__("apart")
+        self.test = test
+
+
 class ExpressionWalk(ABC):
     """Follows expressions. What follows statements is a class below it."""
 
@@ -125,6 +135,10 @@ class ExpressionWalk(ABC):
         """no work-item goes on here"""
         self.returned: Value = None
         """by the function that was followed last"""
+        self.may_part = False
+        """work-items may be followed apart"""
+        self.group = Axes({})
+        """the axes of all work-items that are followed together"""
         self.steps = 0
         self.level = 0
         self.accesses = 0
@@ -318,17 +332,30 @@ class ExpressionWalk(ABC):
         )
         if len(worth) < 2:
             return worth[0] if worth else None
-        test = self._test(node.condition)
+        test = self.test_of(node.condition)
         if test is not None and all(map(leads, worth)):
             opposite = (test[0], OPPOSITE[test[1]], test[2])
             found = (*_options(test, worth[0]), *_options(opposite, worth[1]))
             if all(self.axes.has(place.offset) for _, place in found if place.offset is not None):
                 return Choice(found)
+        if worth[0] != worth[1] and all(isinstance(value, Sum) for value in worth):
+            self.part_at(test)
         for value in worth:
             self.escape(value)
         return None
 
-    def _test(self, condition: tree.Expression) -> Test | None:
+    def part_at(self, test: Test | None) -> None:
+        """Follow the work-items apart for which a comparison holds and does not, where it says which these are."""
+        if not self.may_part or test is None:
+            return
+        left, operator, right = test
+        of_launch = all(name < AXES_OF_LAUNCH for number in (left, right) for name, _ in number.terms)
+        if of_launch and all(
+            self.group.copy().cut(left, each, right) is Cut.SURE for each in (operator, OPPOSITE[operator])
+        ):
+            raise ApartError(test)
+
+    def test_of(self, condition: tree.Expression) -> Test | None:
         """Return a condition as a comparison of numbers; None: it is none."""
         if not isinstance(condition, tree.Binary) or condition.operator not in OPPOSITE:
             return None

@@ -7,6 +7,7 @@ they turn.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -17,14 +18,19 @@ from streamsan.kernels.work_item_expressions import (
     MOST_STEPS,
     NOTHING_DECLARED,
     OPPOSITE,
+    ApartError,
     Declared,
     ExpressionWalk,
     Geometry,
     Place,
+    Test,
     Value,
     Ways,
     leads,
 )
+
+MOST_GROUPS: Final = 12
+"""of work-items that are followed apart"""
 
 
 def ranges(
@@ -46,23 +52,28 @@ def ranges(
     """
     if function.body is None or 0 in geometry.blocks or 0 in geometry.threads:
         raise NotFollowedError
-    walk = _Walk(functions, macros, geometry, declared, facts or KnownFacts())
-    for parameter in function.parameters:
-        number = numbers.get(parameter.name)
-        address = (pointers or {}).get(parameter.name)
-        if parameter.type.pointers != 1 or parameter.type.array:
-            walk.known[parameter.name] = None if number is None else Sum(number)
-        elif address is False:
-            walk.known[parameter.name] = Sum(0)
-        else:
-            walk.known[parameter.name] = Place(parameter.name, Sum(0), declared.sizes.get(parameter.name))
-            walk.found[parameter.name] = Ways()
-            walk.present.update([parameter.name] if address else [])
-    for template in function.templates:
-        number = numbers.get(template.name)
-        walk.known[template.name] = None if number is None else Sum(number)
-    walk.statement(function.body)
-    return {name: ways for name, ways in walk.found.items() if name not in walk.escaped}
+    walked: list[_Walk] = []
+    groups: list[tuple[Test, ...]] = [()]
+    while groups:
+        group = groups.pop()
+        walk = _Walk(functions, macros, geometry, declared, facts or KnownFacts())
+        if not walk.begin(function, numbers, pointers or {}, group):
+            continue
+        walk.may_part = len(walked) + len(groups) + 1 < MOST_GROUPS
+        try:
+            walk.statement(function.body)
+            walked.append(walk)
+        except ApartError as apart:
+            left, operator, right = apart.test
+            groups += [(*group, (left, each, right)) for each in (operator, OPPOSITE[operator])]
+    escaped = {name for walk in walked for name in walk.escaped}
+    found: dict[str, Ways] = {}
+    for walk in walked:
+        for name in walk.found.keys() - escaped:
+            ways = found.setdefault(name, Ways())
+            ways.reads += walk.found[name].reads
+            ways.writes += walk.found[name].writes
+    return found
 
 
 class _Walk(ExpressionWalk):
@@ -76,6 +87,33 @@ class _Walk(ExpressionWalk):
     ) -> None:
         super().__init__(functions, macros, geometry, declared)
         self._facts = facts
+
+    def begin(
+        self,
+        function: tree.Function,
+        numbers: Mapping[str, int],
+        pointers: Mapping[str, bool],
+        group: Sequence[Test],
+    ) -> bool:
+        """Take the work-items of which some comparisons hold; False: there are none."""
+        if not all(self.axes.cut(*test) is Cut.SURE for test in group):
+            return False
+        self.group = self.axes.copy()
+        for parameter in function.parameters:
+            number = numbers.get(parameter.name)
+            address = pointers.get(parameter.name)
+            if parameter.type.pointers != 1 or parameter.type.array:
+                self.known[parameter.name] = None if number is None else Sum(number)
+            elif address is False:
+                self.known[parameter.name] = Sum(0)
+            else:
+                self.known[parameter.name] = Place(parameter.name, Sum(0), self.declared.sizes.get(parameter.name))
+                self.found[parameter.name] = Ways()
+                self.present.update([parameter.name] if address else [])
+        for template in function.templates:
+            number = numbers.get(template.name)
+            self.known[template.name] = None if number is None else Sum(number)
+        return True
 
     def statement(self, node: tree.Statement | None) -> None:
         """Follow a statement."""
@@ -136,10 +174,18 @@ class _Walk(ExpressionWalk):
             _, self.axes, self.known = stay[0]
             return
         self.axes, self.known = axes, known
+        if len(stay) == 2 and self._differs(node, *(each for _, _, each in stay)):
+            self.part_at(self.test_of(condition))
         self._forget(node)
         if len(stay) == 1:
             # The others have left: what is known of those that go on holds from here.
             self._assume(condition, stay[0][0])
+
+    def _differs(self, node: object, one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
+        """Tell whether a number that two branches assign is not the same behind them: `if (x < 0) x += width;`."""
+        names = self._facts.of(node).assigned
+        pairs = [(one.get(name), other.get(name)) for name in names]
+        return any(first != second and isinstance(first, Sum) and isinstance(second, Sum) for first, second in pairs)
 
     def _assume(self, condition: tree.Expression, truth: bool) -> None:
         """Go on with the work-items for which a condition is so; without surety where nobody knows which these are."""
