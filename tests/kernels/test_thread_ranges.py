@@ -18,6 +18,7 @@ from streamsan.kernels.work_item_expressions import Declared
 SIZE = 4
 BEGIN = "int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y; "
 HEAD = """struct Grid { int nx, ny, halo; };
+struct Plane { int* cells; Grid grid; };
 __host__ __device__ inline int wrap(int v, int n) { return v < 0 ? v + n : (v >= n ? v - n : v); }
 __device__ inline int at(const Grid& g, int x, int y) { return y * g.nx + x; }
 """
@@ -139,3 +140,20 @@ def test_what_is_known_is_what_the_threads_touch(made: Made, blocks: int, lines:
     known = elements(found.get("out"))
     # What lies before the pointer cannot be meant: such a program is none.
     assert known is None or min(touched) < 0 or known == touched
+
+
+def test_numbers_of_a_structure_in_a_structure_are_known() -> None:
+    body = "if (x < p.grid.nx && y < p.grid.ny - p.grid.halo) p.cells[y * p.grid.nx + x] = 1;"
+    unit = read_text(f"{HEAD}__global__ void k(Plane p) {{ {BEGIN}{body} }}")
+    kernel = next(each for each in unit.declarations if isinstance(each, Function) and each.kernel)
+    numbers = {"p.grid.nx": 8, "p.grid.ny": 6, "p.grid.halo": 2}
+    declared = Declared({"p.cells": SIZE}, lambda _: None, lambda _: None)
+    ranges = KernelBehaviours(unit).of(kernel, None).ranges
+    found = ranges.touched_by((1, 6, 1), (8, 1, 1), numbers, {"p.cells": True}, declared)
+    assert elements(found["p.cells"]) == set(range(8 * 4))
+
+
+def test_a_structure_that_holds_itself_ends_nothing() -> None:
+    unit = read_text("struct A { A a; int n; }; __global__ void k(int* out, A a) { out[a.n] = a.a.n; }")
+    kernel = next(each for each in unit.declarations if isinstance(each, Function) and each.kernel)
+    assert KernelBehaviours(unit).of(kernel, None).uses.keys() == {"out"}

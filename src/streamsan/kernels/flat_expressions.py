@@ -406,7 +406,7 @@ class FlatExpressions(ABC):
                     return None
             if part is not None:
                 if (field.cls is not None) != isinstance(part, Object) or field.length is not None:
-                    if not (field.pointer or field.cls):
+                    if not field.leads:
                         continue
                     return None
                 found[field.name] = part

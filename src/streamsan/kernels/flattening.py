@@ -136,7 +136,7 @@ class _Body(FlatExpressions):
         if parameter.type.reference or parameter.type.array or parameter.pack or not parameter.name:
             return None
         found = self.flattening.classes.field(parameter.name, parameter.type, self.types)
-        return found if found.length and (found.pointer or found.cls is not None) else None
+        return found if found.length and found.leads else None
 
     def _taken(self, name: str, cls: ClassType, parameters: list[tree.Parameter]) -> Object:
         return taken_apart(cls, name, self._parameters(parameters))

@@ -54,7 +54,7 @@ def taken_apart(cls: ClassType, path: str, leaf: Leaf, depth: int = 0) -> Object
 
 def held_by(field: Field, place: str, leaf: Leaf, depth: int = 0) -> Part:
     """Return what a field at a place holds: one part, or those of an array."""
-    if field.length is None or not (field.pointer or field.cls):
+    if field.length is None or not field.leads:
         return _part(field, place, leaf, depth)
     if not field.length:
         return Row([_part(field, place, leaf, depth)], True)

@@ -24,7 +24,7 @@ class Field(Struct, frozen=True):
     type: tree.Type
     """resolved, without the array's dimensions"""
     cls: ClassType | None
-    """its class, where that holds pointers"""
+    """its class, where that holds pointers, or plain numbers alone"""
     length: int | None
     """elements of an array: 0 where there are too many, or nobody knows; None: no array"""
     initializer: tree.Expression | None
@@ -34,12 +34,19 @@ class Field(Struct, frozen=True):
         """Whether its value, or each of its elements, is a pointer, or leads to a texture's or surface's memory."""
         return is_image(self.type) or (self.type.pointers > 0 and not self.type.function)
 
+    @property
+    def leads(self) -> bool:
+        """Whether it is, or holds, a pointer."""
+        return self.pointer or (self.cls is not None and not self.cls.is_plain)
+
 
 class ClassType:
     """A class, or one instantiation of a class template."""
 
     def __init__(self, node: tree.Class, types: NamedTypes, unit: UnitClasses) -> None:
         self.node = node
+        self.is_plain = False
+        """it holds numbers alone"""
         self.types = types
         self._unit = unit
 
@@ -110,6 +117,7 @@ class UnitClasses:
             self.types.classes.setdefault(name, node)
         self.functions = unit.functions_with_bodies()
         self._known: dict[str, ClassType | None] = {}
+        self._plain: dict[str, ClassType | None] = {}
 
     def field(self, name: str, type: tree.Type, types: NamedTypes, initializer: tree.Expression | None = None) -> Field:
         """Return what is declared with a name and a type as a field: one element, or those of an array."""
@@ -124,6 +132,8 @@ class UnitClasses:
             of = types.resolved(element) if isinstance(element, tree.Type) else of
         bare = tree.Type(of.name, of.arguments, of.pointers, of.reference, of.const, [], of.function)
         cls = None if of.pointers or of.reference else self.class_of(bare, types)
+        if cls is None and length is None and not of.reference:
+            cls = self.numbers(bare, types)
         return Field(name, bare, cls, length, initializer)
 
     def class_of(self, of: tree.Type, types: NamedTypes, depth: int = 0) -> ClassType | None:
@@ -133,7 +143,7 @@ class UnitClasses:
             return None
         if made.key not in self._known:
             self._known[made.key] = None  # a class cannot hold itself
-            holds = made.bases is not None and any(field.pointer or field.cls is not None for field in made.fields)
+            holds = made.bases is not None and any(field.leads for field in made.fields)
             self._known[made.key] = made if holds else None
         return self._known[made.key]
 
@@ -142,10 +152,15 @@ class UnitClasses:
         made = self._made(of, types)
         if made is None or made.node.bases:
             return None
-        plain = all(self._is_number(field) for field in made.fields)
-        return made if plain and made.fields else None
+        if made.key not in self._plain:
+            self._plain[made.key] = None  # a class cannot hold itself
+            made.is_plain = bool(made.fields) and all(map(self._is_number, made.fields))
+            self._plain[made.key] = made if made.is_plain else None
+        return self._plain[made.key]
 
     def _is_number(self, field: Field) -> bool:
+        if field.cls is not None:
+            return field.cls.is_plain
         type = field.type
         is_class = bool(type.arguments) or "::" in type.name or visible(self.types.classes, type.name) is not None
         return not (is_class or field.pointer or type.reference or type.function or field.length is not None)
