@@ -88,6 +88,27 @@ def test_what_is_told_when_it_is_done_is_none(tmp_path, way):
     assert loud(program(way, "cudaStreamSynchronize(s);"), tmp_path) == []
 
 
+STOPS = {
+    "a token": "std::jthread w([&](std::stop_token stop) { while (!stop.stop_requested()) std::this_thread::yield(); read(); });"
+               " write(); w.request_stop(); w.join();",
+    "a source": "std::stop_source source; std::thread w([&] { while (!source.stop_requested()) {} read(); });"
+                " write(); source.request_stop(); w.join();",
+    "a token without its type": "std::stop_source source; auto stop = source.get_token();"
+                                " std::thread w([&] { while (!stop.stop_requested()) {} read(); });"
+                                " write(); source.request_stop(); w.join();",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", STOPS.values(), ids=STOPS)
+@pytest.mark.parametrize(
+    ("wait", "codes"), [("cudaStreamSynchronize(s);", []), ("", ["SS109"])], ids=["right", "wrong"]
+)
+def test_a_program_without_atomics_waits_for_a_stop_token(tmp_path, body, wait, codes):
+    text = program(("", body), wait).replace("#include <atomic>\n", "")
+    assert "atomic" not in text
+    assert [each.code for each in loud(text, tmp_path)] == codes
+
+
 def test_what_nobody_tells_is_not_waited_for(tmp_path):
     """Code that is not seen may set the flag: what stands behind the loop is looked at all the same."""
     way = FLAG, "std::thread w([&] { while (!ready.load()) {} write(); read(); }); w.join();"

@@ -1,7 +1,10 @@
-"""Which code asks for atomic variables of the host, itself or in what it calls: it may wait for another thread so."""
+"""Which code asks for atomic variables of the host, or stop tokens, itself or in what it calls: it may wait for another
+thread so.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -9,25 +12,27 @@ from typing import Any
 from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
-from streamsan.patterns.late_pattern import late_pattern
 
-_ATOMIC = late_pattern(r"\b(?:atomic(?:_\w+)?|stop_token|stop_source)\b")
 _MOST_FUNCTIONS = 200
 
 
 class AskedAtomics:
-    """Those of one unit."""
+    """Those of one unit. `words` match the names of the types, and of functions that ask without naming a variable."""
 
-    def __init__(self, unit: tree.Unit, functions: Callable[[], Mapping[str, Sequence[tree.Function]]]) -> None:
+    def __init__(
+        self,
+        unit: tree.Unit,
+        functions: Callable[[], Mapping[str, Sequence[tree.Function]]],
+        words: re.Pattern[str],
+    ) -> None:
         self._unit = unit
         self._functions = functions
+        self._words = words
         self._known: dict[int, bool] = {}
         self._kept: list[Any] = []
 
     def asks(self, node: Any) -> bool:
         """Tell whether code names an atomic variable, or calls a function of the program that does."""
-        if not self._names:
-            return False
         found = self._known.get(id(node))
         if found is None:
             found = self._known[id(node)] = self._asks(node)
@@ -39,7 +44,7 @@ class AskedAtomics:
         while pending and len(seen) < _MOST_FUNCTIONS:
             for part in nodes(pending.pop()):
                 short = last_name(_named(part))
-                if short in self._names:
+                if short in self._names or self._words.fullmatch(short):
                     return True
                 if short and short not in seen:
                     seen.add(short)
@@ -51,12 +56,18 @@ class AskedAtomics:
         """The last names of the variables and members that hold atomics, or refer to them."""
         everything = list(nodes(self._unit.declarations))
         made = [each for each in everything if isinstance(each, tree.Alias)]
-        aliases = frozenset(last_name(each.name) for each in made if _holds(each.type, frozenset()))
+        aliases = frozenset(last_name(each.name) for each in made if self._holds(each.type, frozenset()))
         return frozenset(
             last_name(each.name)
             for each in everything
-            if isinstance(each, tree.Variable | tree.Parameter) and each.name and _holds(each.type, aliases)
+            if isinstance(each, tree.Variable | tree.Parameter) and each.name and self._holds(each.type, aliases)
         )
+
+    def _holds(self, type: tree.Type, aliases: frozenset[str]) -> bool:
+        short = last_name(type.name)
+        if self._words.fullmatch(short) or short in aliases:
+            return True
+        return any(isinstance(each, tree.Type) and self._holds(each, aliases) for each in type.arguments)
 
 
 def _named(part: object) -> str:
@@ -64,10 +75,3 @@ def _named(part: object) -> str:
     if isinstance(part, tree.Variable):
         return part.type.name
     return part.member if isinstance(part, tree.Member) else part.name if isinstance(part, tree.Name) else ""
-
-
-def _holds(type: tree.Type, aliases: frozenset[str]) -> bool:
-    short = last_name(type.name)
-    if _ATOMIC.fullmatch(short) or short in aliases:
-        return True
-    return any(isinstance(each, tree.Type) and _holds(each, aliases) for each in type.arguments)

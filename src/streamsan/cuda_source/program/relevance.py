@@ -35,7 +35,8 @@ _HOST_FUNCTION = late_pattern(
     r"\b(?:cu(?:da)?LaunchHostFunc|cu(?:da)?StreamAddCallback|clSetEventCallback|clEnqueueNativeKernel)\b"
 )
 _CONDITION = late_pattern("condition_variable")
-_ATOMIC = late_pattern(r"\batomic")
+_TELLS_THREADS = late_pattern(r"\b(?:atomic(?:_\w+)?|stop_token|stop_source|stop_requested)\b")
+"""what threads tell each other by, and wait for in loops: the names of its types, and of what asks a thread to end"""
 _RECORDS = frozenset({"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "cuEventRecordWithFlags"})
 _EXITS = frozenset({"exit", "_exit", "_Exit", "quick_exit", "abort", "terminate", "MPI_Abort"})
 _FIELDS: dict[type[Any], tuple[str, ...]] = {}
@@ -342,16 +343,16 @@ class Relevance:
         return self._is_named(_HOST_FUNCTION)
 
     def asks_atomics(self, node: Any) -> bool:
-        """Tell whether code asks for atomic variables of the host: it may wait for another thread so."""
+        """Tell whether code asks for atomics of the host, or stop tokens: it may wait for another thread so."""
         return self._atomics is not None and self._atomics.asks(node)
 
     @cached_property
     def _atomics(self) -> AskedAtomics | None:
-        if not self._is_named(_ATOMIC):
+        if not self._is_named(_TELLS_THREADS):
             return None
         from streamsan.cuda_source.program.asked_atomics import AskedAtomics  # few programs have atomics
 
-        return AskedAtomics(self.program.unit, self._by_name)
+        return AskedAtomics(self.program.unit, self._by_name, _TELLS_THREADS)
 
     @property
     def has_conditions(self) -> bool:
