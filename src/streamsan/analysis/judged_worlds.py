@@ -48,7 +48,7 @@ def judged(worlds: Sequence[ReadWorld], has_gaps: bool) -> Verdict:
     found = [tuple(findings_of(read.world.trace, each)) for read, each in zip(worlds, facts, strict=True)]
     merged = merge_worlds(
         [
-            CheckedWorld(read.entry, own, counts, read.world.decisions, read.world.given_up, read.world.contrary)
+            CheckedWorld(read.entry, own, counts, read.world.decisions, read.world.either_way, read.world.contrary)
             for read, own, counts in zip(worlds, found, executed, strict=True)
         ]
     )

@@ -30,9 +30,9 @@ class CheckedWorld(Struct, frozen=True, dict=True):
     executed: Mapping[Place, int]
     decisions: tuple[bool, ...] = ()
     """how the branches went that nobody could decide"""
-    given_up: frozenset[int] = frozenset()
-    """which of them say that a loop that asks whether work is done gave up, or throw what the program goes on from: it
-    may in every run"""
+    either_way: frozenset[int] = frozenset()
+    """which of them say whether work was done when the program asked, or throw what it goes on from: each may be in
+    every run"""
     contrary: bool = False
     """it went against a condition that the reader takes for known: what only such worlds have is a note"""
 
@@ -116,9 +116,9 @@ def _decided_by_branch(finding: Finding, worlds: Sequence[CheckedWorld]) -> bool
     having = [world for world in worlds if world.has(finding)]
     if not places or not having:
         return False
-    # What a loop's giving up decides, or an exception of the program's own, is decided by nobody: the program must be
-    # right with it.
-    worlds = [world for world in worlds if not all(_parted_by_giving_up(each, world) for each in having)]
+    # What a query decides, or an exception of the program's own, is decided by nobody: the program must be right
+    # with it.
+    worlds = [world for world in worlds if not all(_parted_by_nobody(each, world) for each in having)]
     # A loop that runs fewer turns in the other world is no counterexample: the finding may need two of them.
     needed = {place: min(world.executed.get(place, 0) for world in having) for place in places}
     return any(
@@ -127,11 +127,11 @@ def _decided_by_branch(finding: Finding, worlds: Sequence[CheckedWorld]) -> bool
     )
 
 
-def _parted_by_giving_up(first: CheckedWorld, second: CheckedWorld) -> bool:
+def _parted_by_nobody(first: CheckedWorld, second: CheckedWorld) -> bool:
     """Tell whether the first branch that two worlds took differently is such a one, in the first world."""
     pairs = enumerate(zip(first.decisions, second.decisions, strict=False))
     parted = next((position for position, (own, other) in pairs if own != other), None)
-    return parted is not None and parted in first.given_up
+    return parted is not None and parted in first.either_way
 
 
 def _independent(finding: Finding, worlds: Sequence[CheckedWorld]) -> bool:

@@ -19,9 +19,9 @@ class Decisions:
         self.taken: list[bool] = []
         self._places: list[tuple[int, ...]] = []
         """of each choice: where the path stood, in each activation"""
-        self.given_up: set[int] = set()
-        """positions in `taken`: a loop that waited for work by asking gave up there, or what was thrown a loop goes on
-        from, as it may in every run"""
+        self.either_way: set[int] = set()
+        """positions in `taken`: whether work was done when the program asked, or what was thrown a loop goes on from.
+        Each may be in every run"""
         self.leaving: set[int] = set()
         """positions in `taken`: the other way leaves the function or the program at once"""
         self.goals: dict[int, Goal] = {}

@@ -51,7 +51,12 @@ def issues_work(name: str) -> bool:
 def only_asks(name: str) -> bool:
     """Return whether a function of this name changes nothing: it tells a state, a time, or the text of an error."""
     api = find(name)
-    return api is not None and api.effect in _ASKS
+    return api is not None and changes_nothing(api)
+
+
+def changes_nothing(api: Api) -> bool:
+    """Return whether a function only tells a state, a time, or the text of an error."""
+    return api.effect in _ASKS
 
 
 def is_opencl(api: Api) -> bool:

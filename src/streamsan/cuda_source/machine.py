@@ -13,6 +13,7 @@ from streamsan.cuda_source import faces
 from streamsan.cuda_source.allowance import Allowance
 from streamsan.cuda_source.decisions import Decisions
 from streamsan.cuda_source.limits import Limits
+from streamsan.cuda_source.polls import OpenLoop, Polls, handles_of
 from streamsan.cuda_source.program.coverage import Coverage
 from streamsan.cuda_source.program.index import Program
 from streamsan.cuda_source.program.linkage import Home, Linkage
@@ -52,7 +53,7 @@ class Activity(Struct, eq=False):
     frames: list[Frame]
     conditional: int
     loop_depth: int
-    open_loops: int
+    open_loops: list[OpenLoop]
     nesting: int
     call_ends: tuple[int, int] | None
     header_calls: int
@@ -61,7 +62,14 @@ class Activity(Struct, eq=False):
 
     def begun(self) -> Activity:
         """Return that of a thread which is started here."""
-        return replace(self, frames=list(self.frames), call_ends=None, header_calls=0, pending_completion=None)
+        return replace(
+            self,
+            frames=list(self.frames),
+            open_loops=list(self.open_loops),
+            call_ends=None,
+            header_calls=0,
+            pending_completion=None,
+        )
 
 
 class Signals(Struct, eq=False):
@@ -169,8 +177,10 @@ class Machine:
         """Threads were notified that have not looked yet."""
         self.threads_are_late: bool | None = None
         """Whether they run only where they are waited for; None: no thread for which it matters was started yet."""
-        self.open_loops = 0
+        self.open_loops: list[OpenLoop] = []
         """Those of them that end by what nobody knows: they may ask for work until it is done."""
+        self.polls = Polls()
+        """What the host was told when it asked."""
         self.symbols = 0
         self.pending_completion: Completion | None = None
         """`return` or `break` in a macro's statements: takes effect when the full-expression ends."""
@@ -200,7 +210,7 @@ class Machine:
     def last_thread_is_first(self) -> bool:
         """Decide whether of several late threads the last one runs first: one takes what another has still to put."""
         if self._last_thread_is_first is None and len(self.late_threads) > 1 and self.relevance.has_conditions:
-            self.decisions.given_up.add(len(self.decisions.taken))
+            self.decisions.either_way.add(len(self.decisions.taken))
             in_order = self.decisions.choose(self.fresh("threads run in their order", "input"), True)
             self._last_thread_is_first = not in_order
         return bool(self._last_thread_is_first)
@@ -436,6 +446,10 @@ class Machine:
             decided = self.decisions.recall(question)
             if decided is None:
                 decided = self.bounds.decide(question)
+            if decided is None and (asked := self.device.asked(question)):
+                from streamsan.cuda_source.values.query_answers import in_any_case  # few programs ask
+
+                decided = in_any_case(question, list(asked))
             return None if decided is None else decided == positive
         if isinstance(value, Handle):
             return value.value != 0
@@ -453,10 +467,10 @@ class Machine:
             return found
         return value
 
-    def decide(self, value: Value, likely: bool = True) -> tuple[bool, bool]:
+    def decide(self, value: Value, likely: bool | None = True) -> tuple[bool, bool]:
         """Decide a condition: its truth, and whether it was known. An unknown one forks the path.
 
-        `likely`: what it is on the path that is taken first.
+        `likely`: what it is on the path that is taken first; None: what it is where work is done that it asks for.
         """
         known = self.truth(value)
         if known is not None:
@@ -465,20 +479,51 @@ class Machine:
             question, positive = condition(self.known(value))
         else:
             question, positive = self.fresh("condition", "opaque"), True
+        asked = self.device.asked(question)
+        if_done: bool | None = None
+        if asked:
+            from streamsan.cuda_source.values.query_answers import if_all_are_done  # few programs ask
+
+            if_done = if_all_are_done(question, asked)
+        if if_done is not None and (told := self._told(handles_of(asked))) is not None:
+            answer = if_done == told
+            self._settle(question, answer)
+            return answer == positive, False
         position = len(self.decisions.taken)
-        answer = self.decisions.choose(question, positive == likely, self._place())
+        first = if_done is not False if likely is None else positive == likely
+        answer = self.decisions.choose(question, first, self._place())
         self.decided.append((question, answer))
-        if self._fix(question, answer) and not self.open_loops:
-            self.decisions.given_up.add(position)
+        self._fix(question, answer)
+        run = self.open_loops[-1] if self.open_loops else None
+        if if_done is None and not (run is not None and run.choices and self.polls.rests_on_time(question)):
+            self.polls.doubts += 1
+            return answer == positive, False
+        if if_done is not None and answer != if_done:
+            self.polls.not_done(self._place(), handles_of(asked))
+        if run is not None:
+            run.choices.append(position)
+        else:
+            self.decisions.either_way.add(position)
         return answer == positive, False
+
+    def _told(self, handles: tuple[Any, ...]) -> bool | None:
+        """Return whether work is done that is asked for; None: that is the path's choice."""
+        if self.polls.are_done(handles):
+            return True
+        if any(loop.gets_an_answer() for loop in reversed(self.open_loops)):
+            return True
+        return False if self.polls.are_not_done_yet(self._place(), handles) else None
 
     def assume(self, value: Value, wanted: bool) -> None:
         """Fix a condition that is not known, without a fork."""
         if isinstance(value, Symbol | Term) and self.truth(value) is None:
             question, positive = condition(self.known(value))
-            self.decisions.remember(question, wanted == positive)
-            self.decided.append((question, wanted == positive))
-            self._fix(question, wanted == positive)
+            self._settle(question, wanted == positive)
+
+    def _settle(self, question: Any, answer: bool) -> None:
+        self.decisions.remember(question, answer)
+        self.decided.append((question, answer))
+        self._fix(question, answer)
 
     def is_now(self, unknown: Symbol | Term, value: Value) -> None:
         """Take note of what an unknown is, on this path."""
@@ -491,11 +536,8 @@ class Machine:
         self.assume(value, wanted)
         del self.decided[decided:]
 
-    def _fix(self, question: Any, answer: bool) -> bool:
-        """Draw the consequences of a decided condition: an unknown that must equal a number does from now on.
-
-        Tells whether the answer is that work which was asked for is not done, as it may be in every run.
-        """
+    def _fix(self, question: Any, answer: bool) -> None:
+        """Draw the consequences of a decided condition: an unknown that must equal a number does from now on."""
         if (
             answer
             and isinstance(question, Term)
@@ -515,7 +557,7 @@ class Machine:
             self._narrow()
         self.bounds.learn(question, answer)
         self.facts += 1
-        return self.device.decided(question, answer)
+        self.device.decided(question, answer)
 
     def _narrow(self) -> None:
         """One of some conditions holds: where all but one turned out not to, it is that one."""

@@ -219,7 +219,7 @@ class Path:
         return World(
             self.entry.name,
             tuple(decisions.taken),
-            frozenset(decisions.given_up),
+            frozenset(decisions.either_way),
             bool(decisions.against) or self._until_spent is not None,
             self.builder.finish(),
             self.truncated,

@@ -17,8 +17,8 @@ class World(Struct, frozen=True):
     """the function's name; "" for the statements of a fragment"""
     decisions: tuple[bool, ...]
     """how the undecided branches went, in order"""
-    given_up: frozenset[int]
-    """which of them say that a loop gave up waiting for work, or throw what the program catches in a loop and goes on
+    either_way: frozenset[int]
+    """which of them say whether work was done when the program asked, or throw what it catches in a loop and goes on
     from: what follows in this world is possible in every run"""
     contrary: bool
     """it went against a condition that the reader takes for known, where nothing else led to what comes after it"""

@@ -273,6 +273,7 @@ class ApiCalls:
     def _issue(self, request: Request, site: int) -> Outcome:
         body = None if request.host_function is None else self._host_body(*request.host_function, request.span)
         self.machine.issued += 1
+        self.machine.polls.calls(request.api)
         return self.machine.device.model.call(
             self.machine.device.thread,
             request.api.name,
@@ -401,6 +402,7 @@ class ApiCalls:
     def launch(self, node: Launch) -> Operand:
         """Launch a kernel by triple chevrons."""
         self.machine.issued += 1
+        self.machine.polls.worked += 1
         self.machine.failures.go_on()
         self.machine.failures.say_unread()
         return kernel_memory.launch(self.machine, node)

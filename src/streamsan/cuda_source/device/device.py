@@ -19,7 +19,7 @@ from streamsan.cuda_source.values.cells import (
     Term,
     Value,
 )
-from streamsan.cuda_source.values.terms import combine
+from streamsan.cuda_source.values.terms import combine, symbols_of
 from streamsan.cuda_syntax.tree import Span, Variable
 from streamsan.kernels.uses import Use
 from streamsan.model import events
@@ -28,7 +28,7 @@ from streamsan.model.device_model import DeviceModel
 from streamsan.model.opencl.objects import MemoryObject
 from streamsan.model.process_state import HostThread
 from streamsan.model.resources import Lifetime
-from streamsan.model.statuses import NOT_READY
+from streamsan.model.statuses import NOT_READY, SUCCESS
 from streamsan.model.values import Handle, KernelArgument, Pointer, Symbol
 from streamsan.vocabulary import FreeClass, LostKind, MemoryKind, SlotFlag
 
@@ -168,27 +168,27 @@ class Device:
         finally:
             self.thread = with_thread
 
-    def decided(self, question: Any, answer: bool) -> bool:
-        """A condition was decided: if it says that a query succeeded, the host knows that the work is complete.
-
-        Returns whether it says that the work is not.
-        """
+    def asked(self, value: Any) -> dict[Symbol, model_values.Value]:
+        """Return the results of queries that a value rests on, and that are not decided: each with what was asked."""
         if not self.queries:
-            return False
-        symbol: Any = question
-        succeeded: bool | None = None
-        if isinstance(question, Symbol):
-            succeeded = not answer  # the status as a condition: 0 is success
-        elif isinstance(question, Term) and question.operator == "==" and NOT_READY in question.operands:
-            symbol = next((operand for operand in question.operands if isinstance(operand, Symbol)), None)
-            succeeded = not answer  # neither success nor NotReady is an error: not explored
-        if not isinstance(symbol, Symbol) or symbol not in self.queries or succeeded is None:
-            return False
-        handle, site = self.queries.pop(symbol)
-        self.machine.is_now(symbol, 0 if succeeded else NOT_READY)
-        if succeeded:
-            self.model.query_succeeded(self.thread, handle, site)
-        return not succeeded
+            return {}
+        return {symbol: self.queries[symbol][0] for symbol in symbols_of(value) if symbol in self.queries}
+
+    def decided(self, question: Any, answer: bool) -> None:
+        """A condition was decided: if it says that queries succeeded, the host knows that their work is complete."""
+        asked = self.asked(question)
+        if not asked:
+            return
+        from streamsan.cuda_source.values.query_answers import if_all_are_done, implied  # few programs ask
+
+        polls = self.machine.polls
+        polls.refused += if_all_are_done(question, asked) not in (None, answer)
+        for symbol, succeeded in implied(question, answer, list(asked)).items():
+            handle, site = self.queries.pop(symbol)
+            self.machine.is_now(symbol, SUCCESS if succeeded else NOT_READY)
+            if succeeded:
+                polls.succeeded(handle)
+                self.model.query_succeeded(self.thread, handle, site)
 
     @staticmethod
     def argument(use: Use, value: model_values.Value) -> KernelArgument:

@@ -84,6 +84,7 @@ class OpenClCalls:
         site = machine.device.site(span, self._made_for() if api.returns and not event else "")
         first_slot = machine.device.builder.lengths.slots
         machine.issued += 1
+        machine.polls.calls(api)
         outcome = machine.device.model.call(
             machine.device.thread,
             api.name,

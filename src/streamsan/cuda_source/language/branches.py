@@ -8,7 +8,6 @@ the other side of all that the first one took.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from streamsan.cuda_source.device.source_sites import end_of
 from streamsan.cuda_source.language.known_conditions import is_about_success, is_supposed, may_be_wrong
@@ -19,7 +18,7 @@ from streamsan.cuda_source.program.prospects import Goal
 from streamsan.cuda_source.program.relevance import WayOut
 from streamsan.cuda_source.values.cells import Scope, Term, Value
 from streamsan.cuda_source.values.frame import BREAK, Completion
-from streamsan.cuda_source.values.terms import substitute, symbols_of
+from streamsan.cuda_source.values.terms import symbols_of
 from streamsan.cuda_syntax import tree
 from streamsan.model.values import Symbol
 
@@ -32,8 +31,6 @@ class Branches:
     def __init__(self, machine: Machine, summaries: Summaries) -> None:
         self.machine = machine
         self._summaries = summaries
-        self._not_done: set[tuple[int, Any]] = set()
-        """branches, and what they asked whether its work is done: it was not, once"""
 
     def if_(self, node: tree.If) -> Completion | None:
         """Run an `if`."""
@@ -56,9 +53,8 @@ class Branches:
     def _branch(self, node: tree.If, condition: Value) -> Completion | None:
         machine = self.machine
         if machine.truth(condition) is None:
-            asked = self._asked(condition)
-            if asked is not None and not machine.relevance.branch_acts(node):
-                return self._by_query(node, condition, asked)
+            if machine.device.asked(condition) and not machine.relevance.branch_acts(node):
+                return self._by_query(node, condition)
             if self._summaries.skips(node):
                 return None
         gives_up, goes_on = self._gives_up(node.then), node.otherwise
@@ -79,8 +75,9 @@ class Branches:
         elif gives_up == self._gives_up(goes_on) or machine.relevance.ends_its_loop(node):
             answer, known = self._turn(condition, self._led_to(node.then, goes_on), self._led_to(goes_on, node.then))
         else:
+            position = len(machine.decisions.taken)
             answer, known = self.decide(condition, (node.then,), self._code(goes_on), likely=not gives_up)
-            machine.decisions.leaving.add(len(machine.decisions.taken) - 1)
+            machine.decisions.leaving.update(range(position, len(machine.decisions.taken)))
         chosen, other = (node.then, node.otherwise) if answer else (node.otherwise, node.then)
         if known and other is not None and is_about_success(self.machine, node.condition):
             machine.coverage.assume_away(other)
@@ -89,29 +86,13 @@ class Branches:
         with machine.under_branch(known):
             return machine.statements.execute(chosen)
 
-    def _asked(self, condition: Value) -> Symbol | None:
-        """Return the result of a query that a condition rests on."""
-        if not isinstance(condition, Symbol | Term):
-            return None
-        queries = self.machine.device.queries
-        return next((symbol for symbol in symbols_of(condition) if symbol in queries), None)
-
-    def _by_query(self, node: tree.If, condition: Value, asked: Symbol) -> Completion | None:
+    def _by_query(self, node: tree.If, condition: Value) -> Completion | None:
         """Run a branch that notes what a query says: `if (cudaEventQuery(e) == cudaSuccess) done = true;`.
 
-        What it notes holds with the work being done, or not: no summary may forget which. On one path the work is not
-        done yet the first time, so that a loop comes here twice.
+        What it notes holds with the work being done, or not: no summary may forget which.
         """
         machine = self.machine
-        done = bool(machine.truth(substitute(machine.known(condition), {asked: 0})))
-        key = id(node), machine.device.queries[asked][0]
-        if key in self._not_done:
-            machine.assume(condition, done)
-            answer = done
-        else:
-            answer, _ = self.decide(condition, (node.then,), self._code(node.otherwise), likely=done)
-            if answer != done:
-                self._not_done.add(key)
+        answer, _ = self.decide(condition, (node.then,), self._code(node.otherwise), likely=None)
         chosen = node.then if answer else node.otherwise
         if chosen is None:
             return None
@@ -138,12 +119,13 @@ class Branches:
         return self.decide(condition, then, otherwise, likely=likely)
 
     def decide(
-        self, condition: Value, then: Sequence[Code], otherwise: Sequence[Code], *, likely: bool
+        self, condition: Value, then: Sequence[Code], otherwise: Sequence[Code], *, likely: bool | None
     ) -> tuple[bool, bool]:
         """Decide a condition that is not known, and note what the other way leads to."""
         machine = self.machine
+        position = len(machine.decisions.taken)
         answer, known = machine.decide(condition, likely=likely)
-        if not known:
+        if len(machine.decisions.taken) > position:
             prospects = machine.home.prospects
             machine.decisions.leads_to(
                 Goal(prospects, tuple(otherwise if answer else then)), Goal(prospects, self._behind())

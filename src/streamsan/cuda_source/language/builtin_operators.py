@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.polls import MOST_TOGETHER
 from streamsan.cuda_source.values.cells import (
     ArrayObject,
     Cell,
@@ -77,7 +78,7 @@ class Operators:
             if is_pointer(right):
                 left, right = right, left
             return self._move(left, right if operator == "+" else self.unary("-", right))
-        return self._or_fresh(combine(operator, self._scalar(left), self._scalar(right)), operator)
+        return self._computed(operator, self._scalar(left), self._scalar(right))
 
     def _scalar(self, value: Value) -> Any:
         """A value that takes part in arithmetic: addresses keep their identity."""
@@ -143,7 +144,19 @@ class Operators:
             return int(not same)
         known = self.machine.known
         first, second = known(self._scalar(left)), known(self._scalar(right))
-        return self._or_fresh(combine(operator, first, second), operator)
+        return self._computed(operator, first, second)
+
+    def _computed(self, operator: str, left: Any, right: Any) -> Value:
+        """Compute a number. What queries say is decided before it is forgotten in one that grows too large."""
+        machine = self.machine
+        found = combine(operator, left, right)
+        if machine.device.queries:
+            asked = [*machine.device.asked(left), *machine.device.asked(right)]
+            if asked and (found is None or len(set(asked)) > MOST_TOGETHER):
+                for symbol in asked:
+                    machine.decide(symbol, likely=False)
+                found = combine(operator, machine.known(left), machine.known(right))
+        return self._or_fresh(found, operator)
 
     def _same(self, left: Value, right: Value) -> bool | None:
         objects = self.machine.objects

@@ -15,6 +15,7 @@ from streamsan.cuda_source.language.seeking_loops import counted_loop_seeks, whi
 from streamsan.cuda_source.language.summaries import Summaries
 from streamsan.cuda_source.language.walked_elements import step_of, turns_of
 from streamsan.cuda_source.machine import Machine
+from streamsan.cuda_source.polls import OpenLoop
 from streamsan.cuda_source.program.prospects import Goal
 from streamsan.cuda_source.program.relevance import Relevance
 from streamsan.cuda_source.values.approaches import WATCHED, Nearing
@@ -158,15 +159,14 @@ class Loops:
 
     def do_while(self, node: tree.DoWhile) -> Completion | None:
         """Run a `do` loop."""
-        with self._of_unknown_length():
-            return self._do_while(node)
+        with self._of_unknown_length() as run:
+            return self._do_while(node, run)
 
-    def _do_while(self, node: tree.DoWhile) -> Completion | None:
+    def _do_while(self, node: tree.DoWhile, run: OpenLoop) -> Completion | None:
         completion = self._iteration(node.body)
-        if completion is BREAK:
-            return None
         if completion is not None and completion is not CONTINUE:
-            return completion
+            QueryLoop(self.machine, run, node.condition, node.body).is_left()
+            return None if completion is BREAK else completion
         if isinstance(node.condition, tree.Literal_):
             if not node.condition.value:
                 return None
@@ -177,7 +177,7 @@ class Loops:
             and self._summarise(node)
         ):
             return None
-        return self._run(node.condition, node.body, lambda: None, None)
+        return self._run(node.condition, node.body, lambda: None, None, begun=run)
 
     def _summarise(self, node: tree.While | tree.DoWhile) -> bool:
         """Do at once what a loop without calls of CUDA does; False if that cannot be. Its condition may poll memory."""
@@ -193,19 +193,28 @@ class Loops:
         step: Callable[[], None],
         induction: tuple[Cell, int, int] | None,
         lengthen: Callable[[int], None] | None = None,
+        begun: OpenLoop | None = None,
     ) -> Completion | None:
-        length = self._of_unknown_length() if induction is None else nullcontext()
-        with length, self.machine.approaches.of_loop() as nearing:
-            return self._turns(condition, body, step, induction, nearing, lengthen)
+        """Run a loop; `begun`: where its first turn is over."""
+        opened = self._of_unknown_length() if induction is None and begun is None else nullcontext(begun)
+        with opened as run, self.machine.approaches.of_loop() as nearing:
+            endless = condition is None or (isinstance(condition, tree.Literal_) and bool(condition.value))
+            asking = QueryLoop(self.machine, run, None if endless else condition, body)
+            try:
+                return self._turns(condition, body, step, induction, nearing, lengthen, asking)
+            finally:
+                asking.end()
 
     @contextmanager
-    def _of_unknown_length(self) -> Iterator[None]:
-        """A loop that may go on until work is done: that it was not, when the loop asked, decides nothing."""
-        self.machine.open_loops += 1
+    def _of_unknown_length(self) -> Iterator[OpenLoop]:
+        """A loop that may go on until work is done."""
+        run = self.machine.polls.open()
+        open_loops = self.machine.open_loops
+        open_loops.append(run)
         try:
-            yield
+            yield run
         finally:
-            self.machine.open_loops -= 1
+            open_loops.remove(run)
 
     def _turns(
         self,
@@ -215,6 +224,7 @@ class Loops:
         induction: tuple[Cell, int, int] | None,
         nearing: Nearing,
         lengthen: Callable[[int], None] | None,
+        asking: QueryLoop,
     ) -> Completion | None:
         machine = self.machine
         limits = machine.limits
@@ -223,30 +233,34 @@ class Loops:
         count = unknown = 0
         jumped = False
         endless = condition is None or (isinstance(condition, tree.Literal_) and bool(condition.value))
-        asking = QueryLoop(machine, None if endless else condition, body)
         if endless:
             machine.relevance.meets_endless_loop(body)
         empty = condition is not None and _is_empty(body)
         spins = induction is None and any(map(machine.relevance.asks_atomics, (condition, body)))
         spin = _spin_wait(machine, body.span if condition is None else condition.span) if spins else None
         while True:
+            asking.begin_turn()
             if spin is not None:
                 spin.begin_turn()
             sure = True
             if condition is not None and not endless:
+                asked_before = set(machine.device.queries)
                 with polling(machine):
                     value = machine.expressions.condition(machine.expressions.operand(condition), condition.span)
                 pending = machine.statements.settle(condition.span)
                 if pending is not None:
                     return pending
                 truth = machine.truth(value)
-                if truth is None and asking.may_give_up and self._is_query(value):
-                    goes_on = asking.goes_on(value, count)
+                asked = machine.device.asked(value)
+                if truth is None and asked and (asking.may_give_up or not asked_before.isdisjoint(asked)):
+                    goes_on, _ = machine.decide(value, likely=False)
                     self._forget_decision(value)
                     if not goes_on:
+                        asking.is_left()
                         return None
                 elif truth is None:
-                    enough = empty or unknown >= most_unknown or self._is_query(value)
+                    enough = empty or unknown >= most_unknown or bool(asked)
+                    machine.polls.doubts += not asked
                     if enough:
                         machine.suppose(value, False)
                     else:
@@ -257,21 +271,24 @@ class Loops:
                     unknown += 1
                     sure = False
                 elif not truth:
-                    asking.ends()
+                    asking.is_left()
                     if count == 0 and self._goes_in_all_the_same(condition, body):
                         completion = self._iteration(body)
                         return None if completion in (BREAK, CONTINUE) else completion
                     return None
-            if endless and count >= (limits.iterations if machine.in_thread else limits.endless_iterations):
+            if endless and count >= asking.most_turns:
+                asking.is_cut()
                 return None
             cut_short = count >= limits.thrifty_iterations and machine.may_cut_short(body)
             if cut_short or (count >= limits.iterations and induction is None):
                 # What ends it was not seen: `if (line[0] == '#') continue;` may be all that these turns came to.
                 self._summaries.forget_numbers(body)
+                asking.is_cut()
                 return None
             if count < WATCHED:
                 nearing.begin_turn()
             completion = self._iteration(body)
+            asking.end_turn()
             if spin is not None and sure and completion in (None, CONTINUE) and spin.is_idle:
                 if count < WATCHED:
                     nearing.take_back_turn()
@@ -281,7 +298,7 @@ class Loops:
                 return None
             count += 1
             if completion is not None and completion is not CONTINUE:
-                asking.ends()
+                asking.is_left()
                 return None if completion is BREAK else completion
             if count == WATCHED:
                 machine.approaches.ends(nearing)
@@ -315,14 +332,6 @@ class Loops:
             return False
         goal = Goal(machine.home.prospects, (body,))
         return may_be_wrong(machine, condition) and machine.decisions.goes_against(body, goal)
-
-    def _is_query(self, value: Value) -> bool:
-        """Tell whether a condition asks for the result of a query: polling ends with success."""
-        if not isinstance(value, Symbol | Term):
-            return False
-        question, _ = strip(value)
-        operands = question.operands if isinstance(question, Term) else (question,)
-        return any(isinstance(operand, Symbol) and operand in self.machine.device.queries for operand in operands)
 
     def _forget_decision(self, value: Value) -> None:
         """The same expression may differ in the next iteration: only symbols of this iteration are fixed."""

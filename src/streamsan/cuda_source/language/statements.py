@@ -234,7 +234,7 @@ class Statements:
             last = len(machine.decisions.taken) - 1
             completion = self.execute(node.handlers[0])
             if completion is None and thrown.conditional > machine.conditional and self._is_expected(node, thrown):
-                machine.decisions.given_up.add(last)
+                machine.decisions.either_way.add(last)
             return completion
 
     def _is_expected(self, node: tree.Try, thrown: Thrown) -> bool:

@@ -119,7 +119,9 @@ def read_clock(machine: Machine, operands: list[Operand], call: CallSite) -> Any
     """The time is unknown. The reading is on record: who reads a clock after a wait is timing what was awaited."""
     device = machine.device
     device.model.host_clock(device.thread, device.site(call.span))
-    return machine.fresh("time", "input")
+    time = machine.fresh("time", "input")
+    machine.polls.times.add(time)
+    return time
 
 
 def touch_all(

@@ -74,7 +74,7 @@ def _starts_late(machine: Machine, callee: Value) -> bool:
         return False
     if machine.threads_are_late is None:
         decisions = machine.decisions
-        decisions.given_up.add(len(decisions.taken))
+        decisions.either_way.add(len(decisions.taken))
         machine.threads_are_late = not decisions.choose(machine.fresh("threads run at once", "input"), True)
     return machine.threads_are_late
 

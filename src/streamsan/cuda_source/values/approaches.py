@@ -33,6 +33,16 @@ class Nearing:
         if self._distances:
             self._distances[-1][what] = distance
 
+    @property
+    def turns_seen(self) -> int:
+        """How many turns were looked at."""
+        return len(self._distances)
+
+    def nearer(self) -> frozenset[int]:
+        """Return what the latest turn came nearer to than the one before."""
+        before, now = self._distances[-2:]
+        return frozenset(what for what, distance in now.items() if distance < before.get(what, distance))
+
     def turns(self) -> list[int]:
         """Return the turns in which something is different for the first time, if all goes on as it began."""
         before, now = self._distances

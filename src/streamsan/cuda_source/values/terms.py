@@ -192,6 +192,8 @@ def substitute(value: Any, known: dict[Any, Any]) -> Any:
             return value
         if value.operator == "!":
             return negate(operands[0])
+        if value.operator == "?:" and isinstance(operands[0], int | float):
+            return operands[1 if operands[0] else 2]
         if len(operands) == 2:
             return combine(value.operator, operands[0], operands[1])
     return value
