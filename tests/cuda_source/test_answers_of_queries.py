@@ -43,7 +43,18 @@ int main() {
     return sum < 0;
 }
 """
+DONE = "[](cudaEvent_t x) { return cudaEventQuery(x) == cudaSuccess; }"
+BUSY = "[](cudaEvent_t x) { return cudaEventQuery(x) == cudaErrorNotReady; }"
 WAITS = {
+    "all_of": (f"while (!std::all_of(e, e + P, {DONE})) {{}}", f"while (!std::any_of(e, e + P, {DONE})) {{}}"),
+    "any_of": (f"while (std::any_of(e, e + P, {BUSY})) std::this_thread::yield();", f"while (std::all_of(e, e + P, {BUSY})) std::this_thread::yield();"),
+    "none_of": (f"while (!std::none_of(e, e + P, {BUSY})) {{}}", f"while (std::none_of(e, e + P, {DONE})) {{}}"),
+    "all_of in a branch": (f"if (!std::all_of(e, e + P, {DONE})) return 1;", f"if (!std::any_of(e, e + P, {DONE})) return 1;"),
+    "all_of leaves": (f"for (;;) {{ if (std::all_of(e, e + P, {DONE})) break; }}", f"for (;;) {{ if (std::any_of(e, e + P, {DONE})) break; }}"),
+    "count_if": (f"while (std::count_if(e, e + P, {DONE}) < P) {{}}", f"while (std::count_if(e, e + P, {DONE}) < P - 1) {{}}"),
+    "find_if": (f"while (std::find_if(e, e + P, {BUSY}) != e + P) {{}}", f"while (std::find_if(e, e + P, {DONE}) == e + P) {{}}"),
+    "accumulate": ("int c = 0; while (c < P) c = std::accumulate(e, e + P, 0, [](int a, cudaEvent_t x) { return a + (cudaEventQuery(x) == cudaSuccess); });",
+                   "int c = 0; while (c < 1) c = std::accumulate(e, e + P, 0, [](int a, cudaEvent_t x) { return a + (cudaEventQuery(x) == cudaSuccess); });"),
     "or": ("bool busy = true; while (busy) { busy = false; for (auto x : s) busy |= cudaStreamQuery(x) == cudaErrorNotReady; }",
            "bool busy = true; while (busy) { busy = false; for (auto x : s) busy = cudaStreamQuery(x) == cudaErrorNotReady; }"),
     "and": ("bool done = false; while (!done) { done = true; for (auto x : s) done &= cudaStreamQuery(x) == cudaSuccess; }",
@@ -62,6 +73,10 @@ WAITS = {
            "bool all; do { all = false; for (auto x : s) if (cudaStreamQuery(x) == cudaSuccess) { all = true; break; } } while (!all);"),
     "flags": ("bool done[P] = {}; int left = P; while (left > 0) for (int p = 0; p < P; p++) { if (done[p] || cudaEventQuery(e[p]) != cudaSuccess) continue; done[p] = true; left--; }",
               "bool done[P] = {}; int left = P; while (left > 1) for (int p = 0; p < P; p++) { if (done[p] || cudaEventQuery(e[p]) != cudaSuccess) continue; done[p] = true; left--; }"),
+    "flags and all_of": ("bool done[P] = {}; while (!std::all_of(done, done + P, [](bool b) { return b; })) for (int p = 0; p < P; p++) done[p] = cudaEventQuery(e[p]) == cudaSuccess;",
+                         "bool done[P] = {}; while (!std::any_of(done, done + P, [](bool b) { return b; })) for (int p = 0; p < P; p++) done[p] = cudaEventQuery(e[p]) == cudaSuccess;"),
+    "flags that are counted": ("bool done[P] = {}; while (std::count(done, done + P, true) < P) for (int p = 0; p < P; p++) done[p] = cudaEventQuery(e[p]) == cudaSuccess;",
+                               "bool done[P] = {}; while (std::count(done, done + P, true) < 1) for (int p = 0; p < P; p++) done[p] = cudaEventQuery(e[p]) == cudaSuccess;"),
     "one after the other": ("int p = 0, left = P; bool seen[P] = {}; while (left > 0) { if (!seen[p] && cudaEventQuery(e[p]) == cudaSuccess) { seen[p] = true; left--; } if (++p == P) p = 0; }",
                             "int p = 0, left = P; while (left > 0) { if (cudaEventQuery(e[p]) == cudaSuccess) left--; if (++p == P) p = 0; }"),
     "a switch": ("int left = P; bool seen[P] = {}; while (left > 0) for (int p = 0; p < P; p++) { if (seen[p]) continue; switch (cudaEventQuery(e[p])) { case cudaSuccess: seen[p] = true; --left; break; case cudaErrorNotReady: break; default: return 1; } }",

@@ -1,4 +1,4 @@
-"""Which element a search finds: a pool's free block, the stream with the least to do."""
+"""What is asked of a range's elements: a pool's free block, the stream with the least to do, whether all are busy."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 from reading import operations, reading_of
 
 BEFORE = """#include <algorithm>
+#include <numeric>
 #include <vector>
 struct Lane { cudaStream_t stream; int load; bool busy; };
 """
@@ -22,6 +23,21 @@ SEARCHES = {
 }
 
 
+NUMBERS = {
+    "all_of": ("std::all_of(lanes.begin(), lanes.end(), [](auto& a) { return a.busy; }) ? 0 : 2", 2),
+    "all_of others": ("std::all_of(lanes.begin(), lanes.end(), [](auto& a) { return a.load < 9; }) ? 1 : 0", 1),
+    "any_of": ("std::any_of(lanes.begin(), lanes.end(), [](auto& a) { return a.load == 7; }) ? 2 : 0", 2),
+    "none_of": ("std::none_of(lanes.begin(), lanes.end(), [](auto& a) { return a.load == 7; }) ? 2 : 1", 1),
+    "count_if": ("std::count_if(lanes.begin(), lanes.end(), [](auto& a) { return a.busy; })", 2),
+    "count": ("std::count(at.begin(), at.end(), 1)", 1),
+    "accumulate": ("std::accumulate(at.begin(), at.end(), 0) - 1", 2),
+    "accumulate, with a lambda": (
+        "std::accumulate(lanes.begin(), lanes.end(), 0, [](int n, auto& a) { return n + a.load; }) - 10",
+        2,
+    ),
+}
+
+
 def launched_on(body: str, folder) -> list[list[int]]:
     """Return, for each path, on which of the streams, by the order in which they were made, the kernels run."""
     worlds = reading_of(f"{BEFORE}int main() {{ {START} {body} }}", folder).worlds
@@ -35,6 +51,20 @@ def launched_on(body: str, folder) -> list[list[int]]:
 @pytest.mark.parametrize(("search", "which"), SEARCHES.values(), ids=SEARCHES)
 def test_the_element_that_is_found(search, which, tmp_path):
     assert launched_on(f"fill<<<1, 1, 0, {search}->stream>>>(d, 1);", tmp_path) == [[which]]
+
+
+@pytest.mark.parametrize(("number", "which"), NUMBERS.values(), ids=NUMBERS)
+def test_what_elements_come_to_together(number, which, tmp_path):
+    body = f"std::vector<int> at{{2, 1, 0}}; int k = {number}; fill<<<1, 1, 0, lanes[k].stream>>>(d, 1);"
+    assert launched_on(body, tmp_path) == [[which]]
+
+
+@pytest.mark.parametrize("algorithm", ["all_of", "count_if", "find_if"])
+def test_what_is_issued_for_each_element_is_so_where_no_answer_is_known(algorithm, tmp_path):
+    body = f"""bool ask();
+    auto each = [&](auto& lane) {{ fill<<<1, 1, 0, lane.stream>>>(d, 1); return ask(); }};
+    std::{algorithm}(lanes.begin(), lanes.end(), each);"""
+    assert launched_on(body, tmp_path) == [[0, 1, 2]]
 
 
 def test_a_handle_is_found_among_handles(tmp_path):

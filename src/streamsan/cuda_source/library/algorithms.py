@@ -221,6 +221,23 @@ def reads_range(machine: Machine, operands: list[Operand], call: CallSite) -> An
     return machine.fresh("result", "opaque")
 
 
+def accumulate(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
+    """The sum of the elements, or what a lambda makes of them one after the other."""
+    found = Range(machine, operands, call)
+    callee = found.rest[1].held if len(found.rest) > 1 else None
+    if not found.short or found.elements is None or not found.rest or not isinstance(callee, Closure | None):
+        return reads_range(machine, operands, call)
+    found.touch(machine, AccessMode.READ, call)
+    total = found.rest[0]
+    for element in found.elements:
+        if callee is not None:
+            total = machine.calls.invoke_value(callee, [total, element], call.span)
+            continue
+        sides = [machine.expressions.load(each, call.span) for each in (total, element)]
+        total = Operand(machine.expressions.operators.arithmetic("+", *sides))
+    return machine.expressions.load(total, call.span)
+
+
 def memcmp(machine: Machine, operands: list[Operand], call: CallSite) -> Any:
     """Two blocks are read."""
     size = machine.known(value_of(machine, operands, 2, call))
