@@ -175,6 +175,8 @@ class Machine:
         """It holds, and main goes on before the others do."""
         self._wakes = False
         """Threads were notified that have not looked yet."""
+        self._shown = 0
+        """What was issued before threads that turn in loops looked again."""
         self.threads_are_late: bool | None = None
         """Whether they run only where they are waited for; None: no thread for which it matters was started yet."""
         self.open_loops: list[OpenLoop] = []
@@ -259,9 +261,16 @@ class Machine:
         self._locks[self.device.thread] = self._locks.get(self.device.thread, 0) + 1
 
     def unlocked(self) -> None:
-        """It has unlocked one: those that it has notified can go on."""
+        """It has unlocked one: those that it has notified can go on.
+
+        Those that turn in loops may look under the mutex for work that was issued since they looked.
+        """
         self._locks[self.device.thread] = max(0, self._locks.get(self.device.thread, 0) - 1)
-        self._wake()
+        if self.issued > self._shown and any(run.spins for run in self.thread_runs.values()):
+            self._shown = self.issued
+            self.notified()
+        else:
+            self._wake()
 
     def notified(self) -> None:
         """It has notified others, which go on as soon as it holds no mutex; late threads where main waits for them."""

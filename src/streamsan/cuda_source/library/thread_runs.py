@@ -58,7 +58,8 @@ class ThreadRun(LibraryObject):
         self._state: _Suspended | None = None
         self._waits_at: Span | None = None
         self._runs = False
-        self._spins = False
+        self.spins = False
+        """it turns in a loop until another thread tells something"""
         self._has_waited_enough = False
         self.result: Value = None
 
@@ -112,18 +113,18 @@ class ThreadRun(LibraryObject):
 
     def spin(self, holds: Callable[[], bool], span: Span) -> bool:
         """Stop here, being what runs, until something holds; False: nobody who is seen lets it go on."""
-        self._spins = True
+        self.spins = True
         while not holds() and not self._has_waited_enough:
             self.wait(span)
         told = not self._has_waited_enough
-        self._spins = self._has_waited_enough = False
+        self.spins = self._has_waited_enough = False
         self._machine.passed_waits += 1
         return told
 
     def _ends_a_spin(self) -> bool:
         """Let a thread go on that turns in a loop, this one first, as if what it waits for had come."""
         for run in (self, *self._machine.thread_runs.values()):
-            if run._spins and not run._runs:
+            if run.spins and not run._runs:
                 run._has_waited_enough = True
                 run.go_on()
                 return True

@@ -57,11 +57,13 @@ class AskedAtomics:
         everything = list(nodes(self._unit.declarations))
         made = [each for each in everything if isinstance(each, tree.Alias)]
         aliases = frozenset(last_name(each.name) for each in made if self._holds(each.type, frozenset()))
-        return frozenset(
-            last_name(each.name)
-            for each in everything
-            if isinstance(each, tree.Variable | tree.Parameter) and each.name and self._holds(each.type, aliases)
-        )
+        holders: list[tree.Variable | tree.Parameter] = []
+        for each in everything:
+            if isinstance(each, tree.Variable):
+                holders.append(each)
+            elif isinstance(each, tree.Function | tree.Lambda):
+                holders += each.parameters  # a walk passes them by
+        return frozenset(last_name(each.name) for each in holders if each.name and self._holds(each.type, aliases))
 
     def _holds(self, type: tree.Type, aliases: frozenset[str]) -> bool:
         short = last_name(type.name)
