@@ -52,6 +52,14 @@ WORKS = {
     "an all-reduce": Work("ncclComm_t k; ncclCommInitRank(&k, 1, id, 0); ncclAllReduce(a, c, 256, ncclFloat, ncclSum, k, s);", READ_C),
     "a scan": Work("void* t = nullptr; size_t n = 0; cub::DeviceScan::InclusiveSum(t, n, a, c, 256, s); cudaMalloc(&t, n); cub::DeviceScan::InclusiveSum(t, n, a, c, 256, s);", READ_C),
     "a sort": Work("thrust::sort(thrust::cuda::par_nosync.on(s), c, c + 256);", READ_C),
+    "a merge, then its result": Work("thrust::merge(thrust::cuda::par_nosync.on(s), a, a + 128, b, b + 128, c);", READ_C),
+    "a merge, then what it merges": Work("thrust::merge(thrust::cuda::par_nosync.on(s), b, b + 128, a, a + 128, c);", CHANGE_A),
+    "a merge of what was merged": Work("auto end = thrust::merge(thrust::cuda::par_nosync.on(s), b, b + 64, a, a + 64, c); thrust::merge(thrust::cuda::par_nosync.on(s), c, end, a + 64, a + 128, b);", "twice<<<1, 256, 0, p>>>(c, 256);"),
+    "sums by key": Work("thrust::reduce_by_key(thrust::cuda::par_nosync.on(s), a, a + 256, b, sums, c);", READ_C),
+    "what is gathered": Work("thrust::gather(thrust::cuda::par_nosync.on(s), a, a + 256, b, c);", READ_C),
+    "where to gather": Work("thrust::gather(thrust::cuda::par_nosync.on(s), a, a + 256, b, c);", CHANGE_A),
+    "what is scattered": Work("thrust::scatter(thrust::cuda::par_nosync.on(s), a, a + 256, b, c);", CHANGE_A),
+    "differences": Work("thrust::adjacent_difference(thrust::cuda::par_nosync.on(s), a, a + 256, c);", READ_C),
 }  # fmt: skip
 
 
@@ -77,6 +85,7 @@ READ_ONLY = {
     "two products of one factor": BLAS + "cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 16, 16, 16, &one, a, 16, b, 16, &zero, c, 16); total<<<1, 256, 0, p>>>(a, 256, sums);",
     "a transform to another place": "cufftHandle h; cufftPlan1d(&h, 128, CUFFT_C2C, 1); cufftSetStream(h, s); cufftExecC2C(h, (cufftComplex*)a, (cufftComplex*)c, CUFFT_FORWARD); total<<<1, 256, 0, p>>>(a, 256, sums);",
     "the end of what is sorted": "thrust::sort(thrust::cuda::par_nosync.on(s), a, a + 128); twice<<<1, 128, 0, p>>>(a + 128, 128);",
+    "the ends of what is merged": "thrust::merge(thrust::cuda::par_nosync.on(s), a, a + 64, b, b + 64, c); twice<<<1, 64, 0, p>>>(a + 64, 64);",
     "the stream that a handle was told last": BLAS + f"cublasSetStream(h, p); cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 16, 16, 16, &one, a, 16, b, 16, &zero, c, 16); {READ_C}",
     "a handle that unseen code had": BLAS + f"use_our_stream(h); cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 16, 16, 16, &one, a, 16, b, 16, &zero, c, 16); {READ_C}",
     "a handle that unseen code had the address of": BLAS + f"use_our_stream(&h); cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 16, 16, 16, &one, a, 16, b, 16, &zero, c, 16); {READ_C}",
@@ -113,6 +122,11 @@ def test_of_several_parts_one_may_be_left_alone():
     row = ArgumentUses.of_row({"names": "product", "reads": [0]})
     assert [use for _, use in used_by([row], [["rows", "values"]])] == [(AccessMode.READ, 0)] * 2
     assert [use for _, use in used_by([row], [["values"]])] == [(AccessMode.READ, SlotFlag.TOUCHES)]
+
+
+def test_what_is_gathered_from_is_only_read_and_perhaps_not_at_its_begin():
+    used = used_by(uses_of("thrust::gather"), [["map"], ["end"], ["from"], ["to"]])
+    assert dict(used)["from"] == (AccessMode.READ, 0)
 
 
 def test_versions_of_a_function_share_a_row():

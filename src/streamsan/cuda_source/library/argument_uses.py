@@ -22,6 +22,7 @@ _USES = {
     "reads": Use(AccessMode.READ, SlotFlag.TOUCHES),
     "writes": Use(AccessMode.WRITE, SlotFlag.TOUCHES),
     "updates": Use(AccessMode.READ_WRITE, SlotFlag.TOUCHES),
+    "may_read": Use(AccessMode.READ),
     "may_write": Use(AccessMode.WRITE),
 }
 

@@ -9,9 +9,9 @@ serves with `std::` too. A model is `module.name` of this package; what else a r
 - ``families``: functions known by the shape of their names. The first of the ``calls`` whose ``when`` is found in the
   name says the model, which also gets the name.
 - ``uses``: how calls use the memory of their arguments, by positions from 0, execution policies left out: one that
-  ``reads``, ``writes`` or ``updates`` it touches its first element; ``may_write``: perhaps not. ``ends``: only where a
-  range ends. A row serves calls with memory wherever it writes, and if it says ``arguments``, with so many. What
-  a call is given elsewhere it may use in any way.
+  ``reads``, ``writes`` or ``updates`` it touches its first element; ``may_read``, ``may_write``: perhaps not. ``ends``:
+  only where a range ends. A row serves calls with memory wherever it writes, and if it says ``arguments``, with so
+  many. What a call is given elsewhere it may use in any way.
 - ``classes``, ``quiet_classes``: models of classes. ``sizes``: bytes of their objects.
 - ``objects``: models of objects that each program has one of. ``constants``: values.
 """

@@ -32,7 +32,13 @@ from streamsan.cuda_source.values.terms import combine
 from streamsan.cuda_source.values.types import CType
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.values import Handle, Origin, Symbol
+from streamsan.patterns.late_pattern import late_pattern
 from streamsan.vocabulary import AccessMode
+
+_GIVES_ITS_END = late_pattern(
+    r"thrust::(copy|transform|unique|remove|remove_if|copy_if|merge|set_\w+|gather|(in|ex)clusive_scan|adjacent_difference)"
+)
+"""of algorithms that return where what they wrote ends"""
 
 
 def run(machine: Machine, name: str, values: list[Value], stream: Value, waits: bool, span: Span) -> None:
@@ -217,7 +223,7 @@ def algorithm(machine: Machine, operands: list[Operand], call: CallSite, *, name
     if not _issue_on_arguments(machine, name, held, values, policy.stream, waits, call.span):
         return machine.fresh(name, "input")
     returned = [value for value in values if isinstance(value, DevicePointer)]
-    if name.rpartition("::")[2] in ("copy", "transform", "unique", "remove", "remove_if", "copy_if") and returned:
+    if _GIVES_ITS_END.fullmatch(name) and returned:
         return machine.expressions.operators.arithmetic("+", returned[-1], machine.fresh("count", "opaque"))
     return machine.fresh(name, "input")
 
