@@ -51,6 +51,7 @@ SEEKS = {
     "for (int i = 0; i < 3; ++i) { if (slots[i].owner == owner) at = i; "
     "if (slots[i].tick < slots[old].tick) old = i; } return at >= 0 ? at : old;",
     "going on while": "int at = 0; while (at < 2 && slots[at].tick > slots[at + 1].tick) ++at; return at;",
+    "a count": "int n = 0; for (int i = 0; i < 3; ++i) n += slots[i].tick > 0; return n == 3 ? owner % 3 : n;",
     "the next power": "int n = 1, at = 0; while (n <= clock) { n *= 2; at = (at + 1) % 3; } return at;",
 }
 

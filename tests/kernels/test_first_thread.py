@@ -18,6 +18,12 @@ __constant__ int shift;
 struct Plan { int n; int first; };
 __device__ int global_index() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ void put(float* o, int i, float v) { o[i] = v; }
+struct Levels {
+    float* base; int w, levels;
+    __device__ static int offset(int w, int l) { int o = 0; for (int k = 0; k < l; ++k) o += w >> k; return o; }
+    __device__ float* level(int l) const { return base + offset(w, l); }
+    __device__ float* upper(int l) const { return base + offset(w, l + 1); }
+};
 __device__ void put_some(float* o, int i, int n) { if (i < n) o[i] = 1; }
 """
 I = "int i = blockIdx.x * blockDim.x + threadIdx.x; "  # noqa: E741
@@ -112,6 +118,21 @@ def test_first_element_is_touched(text: str, expected: set[str]) -> None:
 )
 def test_first_element_may_not_be_touched(text: str) -> None:
     assert "a" not in touched(f"__global__ void k({text}")
+
+
+ALL_LEVELS = (
+    "__global__ void k(Levels a) { for (int l = 0; l < a.levels; ++l) { int n = a.w >> l;"
+    " for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) a.level(l)[i] = 1; } }"
+)
+
+
+def test_a_function_that_sums_up_in_a_loop_gives_the_first_offset() -> None:
+    assert touched(ALL_LEVELS) == {"a.base"}
+    assert touched(ALL_LEVELS.replace("a.level(", "a.upper(")) == set()
+
+
+def test_a_count_shifted_by_what_nobody_knows_may_be_no_range() -> None:
+    assert touched(ALL_LEVELS.replace("int n = a.w >> l", "int n = a.w >> shift")) == set()
 
 
 def test_a_parameter_of_a_template_is_an_offset_nobody_knows() -> None:

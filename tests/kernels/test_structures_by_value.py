@@ -73,7 +73,7 @@ def _word(use: Use | None) -> str:
         ("Span<const float> s, Floats o) { %s o[i] = s[i]; }", {"s.data": "READ!", "o.data": "WRITE!"}),
         ("Span<const float> s) { elsewhere(s); }", {"s.data": "READ"}),
         ("Span<float> s) { s.at(threadIdx.x) = 1; }", {"s.data": "WRITE"}),
-        ("Span<float> s, float* o) { o[0] = s.at(threadIdx.x); }", {"s.data": "READ", "o": "WRITE!"}),
+        ("Span<float> s, float* o) { o[0] = s.at(threadIdx.x); }", {"s.data": "READ!", "o": "WRITE!"}),
         ("Span<float> s) { s.set(threadIdx.x, 1.0f); }", {"s.data": "WRITE!"}),
         ("Span<float> s, float* o) { o[0] = s.get(threadIdx.x); }", {"s.data": "READ!", "o": "WRITE!"}),
         ("Span<float> s) { s.tail(4)[0] = 1; }", {"s.data": "WRITE"}),

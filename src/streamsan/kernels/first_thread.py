@@ -74,6 +74,17 @@ class _FirstThread(ThreadValues):
         self.steps = walk.steps
         return result
 
+    def last_value(self, node: tree.StatementExpression) -> Value:
+        value: Value = None
+        for part in node.body.body:
+            if isinstance(part, tree.ExpressionStatement):
+                self.step()
+                value = self.value(part.expression)
+            else:
+                self.statement(part)
+                value = None
+        return value
+
     def block(self, node: tree.Block) -> None:
         for part in node.body:
             self.statement(part)

@@ -63,6 +63,10 @@ class ThreadValues(ABC):
     def follow(self, function: tree.Function, known: dict[str, Value], bounds: set[str]) -> Value:
         """Follow the body of a function that is called; return what it returns."""
 
+    @abstractmethod
+    def last_value(self, node: tree.StatementExpression) -> Value:
+        """Follow statements that stand for a value, a function's that was put in place; return it."""
+
     def step(self) -> None:
         """Count a step. Raises TooMuchError after too many."""
         self.steps += 1
@@ -136,6 +140,8 @@ class ThreadValues(ABC):
         """Tell whether an unknown can only be a count: what the launch gave, multiplied or divided."""
         if isinstance(node, tree.Cast):
             return self.is_bound(node.operand)
+        if isinstance(node, tree.Binary) and node.operator == ">>":
+            return self.is_bound(node.left) and isinstance(self.value(node.right), int)
         if isinstance(node, tree.Binary):
             return node.operator in ("*", "/") and self.is_bound(node.left) and self.is_bound(node.right)
         if isinstance(node, tree.Member):
@@ -175,6 +181,8 @@ class ThreadValues(ABC):
             return None
         if isinstance(node, tree.SizeOf):
             return POSITIVE
+        if isinstance(node, tree.StatementExpression):
+            return self.last_value(node)
         if node is not None and not isinstance(node, tree.Lambda):
             self.forget(node)
         return None

@@ -1,4 +1,4 @@
-"""Short loops that seek something among the program's own data: a free slot, the oldest one, a power of two.
+"""Short loops that seek something among the program's own data, or count it: a free slot, a power of two, a sum.
 
 They issue nothing, but what they find is an index, or a count, that calls depend on: they are run turn by turn.
 """
@@ -18,9 +18,9 @@ MOST_TURNS = 32
 
 
 def counted_loop_seeks(machine: Machine, node: tree.For, turns_of: Callable[[tree.For], int | None]) -> bool:
-    """Tell whether a `for` loop of few turns chooses: a branch in it assigns what is used behind it."""
+    """Tell whether a `for` loop of few turns chooses, or sums up: it assigns what is used behind it."""
     relevance = machine.relevance
-    if not relevance.branches(node.body) or not relevance.keeps_what_it_finds(node.body):
+    if not relevance.keeps_what_it_finds(node.body):
         return False
     turns = turns_of(node)
     if turns is None or turns > MOST_TURNS or not _is_of_own_data(machine, node):

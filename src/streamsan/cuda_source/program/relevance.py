@@ -491,10 +491,6 @@ class Relevance:
         loops = tree.For | tree.RangeFor | tree.While | tree.DoWhile
         return len(nodes) <= LARGEST_SMALL and not any(isinstance(part, loops) for part in nodes)
 
-    def branches(self, body: tree.Statement) -> bool:
-        """Tell whether a statement has a branch in it."""
-        return self._leaves(body, tree.If | tree.Conditional)
-
     def given_addresses(self, node: Any) -> list[tree.Name]:
         """Return the variables whose addresses calls in a tree are given: `sscanf(line, "%u", &width)`."""
         return self._once("given", node, lambda: list(_given_addresses(node)))
