@@ -51,7 +51,17 @@ struct Guard {
     ~Guard() { lock.clear(std::memory_order_release); }
 };
 bool look() { Guard g; return there; }"""
+UNDER = """#include <chrono>
+#include <mutex>
+std::mutex mutex; bool there = false;
+bool look() { std::lock_guard<std::mutex> lock(mutex); return there; }
+void tell() { std::lock_guard<std::mutex> lock(mutex); there = true; }"""
 WAYS = {
+    "a flag under a mutex": (UNDER, "std::thread w([&] { while (!look()) std::this_thread::yield(); read(); }); write(); tell(); w.join();"),
+    "a flag under a mutex, and a sleep": (UNDER, "std::thread w([&] { while (true) { { std::unique_lock<std::mutex> lock(mutex); if (there) break; }"
+                                          " std::this_thread::sleep_for(std::chrono::microseconds(50)); } read(); }); write(); tell(); w.join();"),
+    "a few looks that are counted": (UNDER, "std::thread w([&] { int looks = 0; while (looks < 3) { look(); std::this_thread::yield(); ++looks; }"
+                                     " if (looks == 3) { while (!look()) std::this_thread::yield(); read(); } }); write(); tell(); w.join();"),
     "a loop that yields": (FLAG, "std::thread w([&] { while (!ready.load(std::memory_order_acquire)) std::this_thread::yield(); read(); });"
                            " write(); ready.store(true, std::memory_order_release); w.join();"),
     "an empty loop, and conversions": (FLAG, "std::thread w([&] { while (!ready) {} read(); }); write(); ready = true; w.join();"),
@@ -175,3 +185,74 @@ SYNC = "cudaStreamSynchronize(s[i]);"
 def test_rounds_of_threads_with_a_barrier_and_tickets_of_their_own(tmp_path, filled, added, codes):
     found = loud(ROUNDS.replace("FILLED", filled).replace("ADDED", added), tmp_path)
     assert {each.code for each in found} == codes
+
+
+QUEUES = """#include <cuda_runtime.h>
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+constexpr int n = 1 << 16;
+__global__ void use(const float* b, float* o) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) o[i] += b[i]; }
+struct Block { float *host, *device; };
+template <class T> struct Queue {
+    std::mutex mutex; std::deque<T> held; bool over = false;
+    void push(T v) { std::lock_guard<std::mutex> lock(mutex); held.push_back(v); }
+    bool pop(T& v) {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (held.empty()) return false;
+        v = held.front(); held.pop_front(); return true;
+    }
+    void close() { std::lock_guard<std::mutex> lock(mutex); over = true; }
+    bool closed() { std::lock_guard<std::mutex> lock(mutex); return over && held.empty(); }
+};
+int main() {
+    cudaStream_t s;
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    float* o;
+    cudaMalloc(&o, n * sizeof(float));
+    std::vector<Block> blocks(3);
+    Queue<Block*> spare, full;
+    for (auto& b : blocks) { cudaMallocHost(&b.host, n * sizeof(float)); cudaMalloc(&b.device, n * sizeof(float)); spare.push(&b); }
+    auto read = [&] {
+        for (int k = 0; k < 20; ++k) {
+            Block* b = nullptr;
+            while (!spare.pop(b)) std::this_thread::sleep_for(std::chrono::microseconds(20));
+            for (int i = 0; i < n; ++i) b->host[i] = k;
+            full.push(b);
+        }
+        full.close();
+    };
+    auto work = [&] {
+        Block* b = nullptr;
+        while (!full.closed()) {
+            if (!full.pop(b)) { std::this_thread::yield(); continue; }
+            cudaMemcpyAsync(b->device, b->host, n * sizeof(float), cudaMemcpyHostToDevice, s);
+            use<<<n / 256, 256, 0, s>>>(b->device, o);
+            WAIT
+            spare.push(b);
+        }
+    };
+    THREADS
+    cudaDeviceSynchronize();
+    for (auto& b : blocks) { cudaFreeHost(b.host); cudaFree(b.device); }
+    cudaFree(o);
+    cudaStreamDestroy(s);
+}
+"""
+THREADS = {
+    "two": "std::thread r(read), w(work); r.join(); w.join();",
+    "two, the worker first": "std::thread w(work), r(read); r.join(); w.join();",
+    "main works": "std::thread r(read); work(); r.join();",
+    "main reads": "std::thread w(work); read(); w.join();",
+}
+
+
+@pytest.mark.parametrize("threads", THREADS.values(), ids=THREADS)
+@pytest.mark.parametrize(
+    ("wait", "codes"), [("cudaStreamSynchronize(s);", []), ("", ["SS108"])], ids=["right", "wrong"]
+)
+def test_queues_under_mutexes_that_threads_look_into(tmp_path, threads, wait, codes):
+    found = loud(QUEUES.replace("THREADS", threads).replace("WAIT", wait), tmp_path)
+    assert [each.code for each in found] == codes

@@ -76,7 +76,7 @@ class Signals(Struct, eq=False):
     """What threads asked each other, and told each other."""
 
     asked: int = 0
-    """how often atomic variables were looked at"""
+    """how often atomic variables were looked at, and threads paused"""
     changed: list[tuple[Cell, Value]] = field(default_factory=list)
     """what atomic variables hold that were given another value, each with what was there before"""
     told: int = 0

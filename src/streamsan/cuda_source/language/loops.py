@@ -236,8 +236,8 @@ class Loops:
         if endless:
             machine.relevance.meets_endless_loop(body)
         empty = condition is not None and _is_empty(body)
-        spins = induction is None and any(map(machine.relevance.asks_atomics, (condition, body)))
-        spin = _spin_wait(machine, body.span if condition is None else condition.span) if spins else None
+        spins = induction is None and machine.relevance.asks_atomics(condition, body)
+        spin = _spin_wait(machine, condition, body) if spins else None
         while True:
             asking.begin_turn()
             if spin is not None:
@@ -460,10 +460,10 @@ class Loops:
         scope.own(variable.name, cell)
 
 
-def _spin_wait(machine: Machine, span: tree.Span) -> SpinWait:
+def _spin_wait(machine: Machine, condition: tree.Expression | None, body: tree.Statement) -> SpinWait:
     from streamsan.cuda_source.language.spin_waits import SpinWait  # few programs have threads that spin
 
-    return SpinWait(machine, span)
+    return SpinWait(machine, condition, body)
 
 
 def _is_empty(body: tree.Statement) -> bool:

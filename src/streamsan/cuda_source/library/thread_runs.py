@@ -13,7 +13,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from msgspec import Struct
 
 from streamsan.cuda_source.machine import Activity, Machine
-from streamsan.cuda_source.values.cells import LibraryObject, Operand, Value
+from streamsan.cuda_source.values.cells import CallSite, LibraryObject, Operand, Value
 from streamsan.cuda_source.values.frame import Thrown
 from streamsan.cuda_syntax.tree import Span
 from streamsan.model.process_state import HostThread
@@ -197,3 +197,9 @@ def spin_until(machine: Machine, holds: Callable[[], bool], span: Span) -> bool:
         return bool(run.spin(holds, span))
     machine.await_others(holds)
     return holds()
+
+
+def pause(machine: Machine, operands: list[Operand], call: CallSite) -> int:
+    """Let others run for a while: in a loop that comes to nothing it is a wait for one of them."""
+    machine.signals.asked += 1
+    return 0

@@ -1,11 +1,12 @@
 """Which code asks for atomic variables of the host, or stop tokens, itself or in what it calls: it may wait for another
-thread so.
+thread so. So may code that locks a mutex, and pauses.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +14,17 @@ from streamsan.cuda_source.values.classes import last_name
 from streamsan.cuda_syntax import tree
 from streamsan.cuda_syntax.walk import nodes
 
+_LOCKS = frozenset({"lock_guard", "unique_lock", "scoped_lock", "shared_lock", "lock", "pthread_mutex_lock"})
+_PAUSES = frozenset({"yield", "sleep_for", "sleep_until", "sched_yield", "usleep", "nanosleep"})
 _MOST_FUNCTIONS = 200
+
+
+class Way(Enum):
+    """What code does that may wait for another thread."""
+
+    ATOMIC = "names an atomic variable"
+    LOCK = "locks a mutex"
+    PAUSE = "pauses"
 
 
 class AskedAtomics:
@@ -28,28 +39,39 @@ class AskedAtomics:
         self._unit = unit
         self._functions = functions
         self._words = words
-        self._known: dict[int, bool] = {}
+        self._known: dict[int, frozenset[Way]] = {}
         self._kept: list[Any] = []
 
-    def asks(self, node: Any) -> bool:
-        """Tell whether code names an atomic variable, or calls a function of the program that does."""
+    def asks(self, parts: Sequence[Any]) -> bool:
+        """Tell whether code, of several parts, names an atomic variable, or locks and pauses.
+
+        It may do so itself, or in functions of the program that it calls.
+        """
+        found = frozenset[Way]().union(*map(self._ways, parts))
+        return Way.ATOMIC in found or found >= {Way.LOCK, Way.PAUSE}
+
+    def _ways(self, node: Any) -> frozenset[Way]:
         found = self._known.get(id(node))
         if found is None:
-            found = self._known[id(node)] = self._asks(node)
+            found = self._known[id(node)] = frozenset(self._found(node))
             self._kept.append(node)
         return found
 
-    def _asks(self, node: Any) -> bool:
+    def _found(self, node: Any) -> Iterator[Way]:
         pending, seen = [node], set[str]()
         while pending and len(seen) < _MOST_FUNCTIONS:
             for part in nodes(pending.pop()):
                 short = last_name(_named(part))
                 if short in self._names or self._words.fullmatch(short):
-                    return True
+                    yield Way.ATOMIC
+                    return
                 if short and short not in seen:
                     seen.add(short)
                     pending += [each.body for each in self._functions().get(short, ()) if each.body is not None]
-        return False
+        if not _LOCKS.isdisjoint(seen):
+            yield Way.LOCK
+        if not _PAUSES.isdisjoint(seen):
+            yield Way.PAUSE
 
     @cached_property
     def _names(self) -> frozenset[str]:

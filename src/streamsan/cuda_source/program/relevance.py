@@ -37,6 +37,7 @@ _HOST_FUNCTION = late_pattern(
 _CONDITION = late_pattern("condition_variable")
 _TELLS_THREADS = late_pattern(r"\b(?:atomic(?:_\w+)?|stop_token|stop_source|stop_requested)\b")
 """what threads tell each other by, and wait for in loops: the names of its types, and of what asks a thread to end"""
+_MUTEX = late_pattern("mutex")
 _RECORDS = frozenset({"cudaEventRecord", "cudaEventRecordWithFlags", "cuEventRecord", "cuEventRecordWithFlags"})
 _EXITS = frozenset({"exit", "_exit", "_Exit", "quick_exit", "abort", "terminate", "MPI_Abort"})
 _FIELDS: dict[type[Any], tuple[str, ...]] = {}
@@ -342,15 +343,15 @@ class Relevance:
         """A host function, or a callback, is named somewhere."""
         return self._is_named(_HOST_FUNCTION)
 
-    def asks_atomics(self, node: Any) -> bool:
-        """Tell whether code asks for atomics of the host, or stop tokens: it may wait for another thread so."""
-        return self._atomics is not None and self._atomics.asks(node)
+    def asks_atomics(self, *parts: Any) -> bool:
+        """Tell whether code asks for atomics of the host, or stop tokens, or pauses: it may wait for another thread so."""
+        return self._atomics is not None and self._atomics.asks(parts)
 
     @cached_property
     def _atomics(self) -> AskedAtomics | None:
-        if not self._is_named(_TELLS_THREADS):
+        if not (self._is_named(_TELLS_THREADS) or self._is_named(_MUTEX)):
             return None
-        from streamsan.cuda_source.program.asked_atomics import AskedAtomics  # few programs have atomics
+        from streamsan.cuda_source.program.asked_atomics import AskedAtomics  # few programs have threads that ask
 
         return AskedAtomics(self.program.unit, self._by_name, _TELLS_THREADS)
 
