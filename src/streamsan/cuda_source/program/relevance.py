@@ -344,7 +344,7 @@ class Relevance:
         return self._is_named(_HOST_FUNCTION)
 
     def asks_atomics(self, *parts: Any) -> bool:
-        """Tell whether code asks for atomics of the host, or stop tokens, or pauses: it may wait for another thread so."""
+        """Tell whether code asks for atomics or stop tokens, or pauses under a lock: it may wait for a thread so."""
         return self._atomics is not None and self._atomics.asks(parts)
 
     @cached_property
