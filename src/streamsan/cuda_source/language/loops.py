@@ -66,7 +66,7 @@ class Loops:
     def _for(self, node: tree.For) -> Completion | None:
         parts = [part for part in (node.condition, node.step, node.body) if part is not None]
         if (
-            not self.relevance.asks_atomics(node)
+            not self.relevance.may_wait_for_threads(node)
             and not self.relevance.loop_acts(node.body)
             and not any(
                 part is not None and self.relevance.expression_acts(part) for part in (node.condition, node.step)
@@ -152,7 +152,7 @@ class Loops:
     def while_(self, node: tree.While) -> Completion | None:
         """Run a `while` loop."""
         quiet = not self.relevance.loop_acts(node.body) and not self.relevance.expression_acts(node.condition)
-        at_once = quiet and not self.relevance.asks_atomics(node) and not while_loop_seeks(self.machine, node)
+        at_once = quiet and not self.relevance.may_wait_for_threads(node) and not while_loop_seeks(self.machine, node)
         if at_once and self._summarise(node):
             return None
         return self._run(node.condition, node.body, lambda: None, None)
@@ -171,7 +171,7 @@ class Loops:
             if not node.condition.value:
                 return None
         elif (
-            not self.relevance.asks_atomics(node)
+            not self.relevance.may_wait_for_threads(node)
             and not self.relevance.loop_acts(node.body)
             and not self.relevance.expression_acts(node.condition)
             and self._summarise(node)
@@ -236,7 +236,7 @@ class Loops:
         if endless:
             machine.relevance.meets_endless_loop(body)
         empty = condition is not None and _is_empty(body)
-        spins = induction is None and machine.relevance.asks_atomics(condition, body)
+        spins = induction is None and machine.relevance.may_wait_for_threads(condition, body)
         spin = _spin_wait(machine, condition, body) if spins else None
         while True:
             asking.begin_turn()

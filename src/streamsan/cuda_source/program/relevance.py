@@ -22,7 +22,7 @@ from streamsan.kernels.behaviour import KernelBehaviours
 from streamsan.patterns.late_pattern import late_pattern
 
 if TYPE_CHECKING:
-    from streamsan.cuda_source.program.asked_atomics import AskedAtomics
+    from streamsan.cuda_source.program.thread_waits import ThreadWaits
 
 API_NAME = late_pattern(r"(?:cuda|cu|cl)[A-Z]\w*$")
 Fact = TypeVar("Fact")
@@ -343,17 +343,17 @@ class Relevance:
         """A host function, or a callback, is named somewhere."""
         return self._is_named(_HOST_FUNCTION)
 
-    def asks_atomics(self, *parts: Any) -> bool:
+    def may_wait_for_threads(self, *parts: Any) -> bool:
         """Tell whether code asks for atomics or stop tokens, or pauses under a lock: it may wait for a thread so."""
-        return self._atomics is not None and self._atomics.asks(parts)
+        return self._thread_waits is not None and self._thread_waits.may_occur_in(parts)
 
     @cached_property
-    def _atomics(self) -> AskedAtomics | None:
+    def _thread_waits(self) -> ThreadWaits | None:
         if not (self._is_named(_TELLS_THREADS) or self._is_named(_MUTEX)):
             return None
-        from streamsan.cuda_source.program.asked_atomics import AskedAtomics  # few programs have threads that ask
+        from streamsan.cuda_source.program.thread_waits import ThreadWaits  # few programs have threads that ask
 
-        return AskedAtomics(self.program.unit, self._by_name, _TELLS_THREADS)
+        return ThreadWaits(self.program.unit, self._by_name, _TELLS_THREADS)
 
     @property
     def has_conditions(self) -> bool:

@@ -1,5 +1,6 @@
-"""Which code asks for atomic variables of the host, or stop tokens, itself or in what it calls: it may wait for another
-thread so. So may code that locks a mutex, and pauses.
+"""Which code may wait for another thread, itself or in what it calls.
+
+It asks for atomic variables of the host, or for stop tokens; or it locks a mutex, and pauses.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Way(Enum):
     PAUSE = "pauses"
 
 
-class AskedAtomics:
+class ThreadWaits:
     """Those of one unit. `words` match the names of the types, and of functions that ask without naming a variable."""
 
     def __init__(
@@ -42,7 +43,7 @@ class AskedAtomics:
         self._known: dict[int, frozenset[Way]] = {}
         self._kept: list[Any] = []
 
-    def asks(self, parts: Sequence[Any]) -> bool:
+    def may_occur_in(self, parts: Sequence[Any]) -> bool:
         """Tell whether code, of several parts, names an atomic variable, or locks and pauses.
 
         It may do so itself, or in functions of the program that it calls.
