@@ -5,6 +5,7 @@ import pytest
 from reading import kinds, operations, reading_of, run, run_main
 
 from streamsan.cuda_source import Limits
+from streamsan.cuda_source.agenda import MOST_ALIKE
 from streamsan.cuda_source.objects import reach
 from streamsan.vocabulary import SlotFlag
 
@@ -278,3 +279,24 @@ cudaDeviceSynchronize(); return 0; }}
     worlds = reading_of(text, tmp_path).worlds
     assert len(worlds) == 2
     assert worlds[0].decisions == ((not first,))
+
+
+def test_of_a_loop_s_exits_few_are_taken_once_many_steps_are_spent(tmp_path):
+    text = """bool fails(int);
+int main(int argc, char** argv) {
+  float* d; cudaStream_t s, t;
+  cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking); cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+  cudaMalloc(&d, 1024);
+  for (int i = 0; i < 12; ++i) { cudaMemsetAsync(d, 0, 1024, s); if (fails(i)) exit(1); }
+  if (argc > 1) cudaStreamSynchronize(s);
+  cudaMemsetAsync(d, 1, 1024, t);
+}
+"""
+    all_of_them = reading_of(text, tmp_path).worlds
+    few = reading_of(text, tmp_path, Limits(thrifty_steps=0)).worlds
+    # The first exit is new, and those after it are not.
+    assert len(few) == 2 + 1 + MOST_ALIKE < len(all_of_them)
+    # Each branch is still seen both ways: the path without the wait is among them, and what was left out is said.
+    whole = [kinds(operations(world)) for world in few if len(world.decisions) > 12]
+    assert ["STREAM_SYNCHRONIZE" in each for each in whole] == [True, False]
+    assert [world.truncated for world in few] == [False] * (len(few) - 1) + [True]
