@@ -52,11 +52,12 @@ def ranges(
     """
     if function.body is None or 0 in geometry.blocks or 0 in geometry.threads:
         raise NotFollowedError
+    facts = facts or KnownFacts()
     walked: list[_Walk] = []
     groups: list[tuple[Test, ...]] = [()]
     while groups:
         group = groups.pop()
-        walk = _Walk(functions, macros, geometry, declared, facts or KnownFacts())
+        walk = _Walk(functions, macros, geometry, declared, facts)
         if not walk.begin(function, numbers, pointers or {}, group):
             continue
         walk.may_part = len(walked) + len(groups) + 1 < MOST_GROUPS
@@ -174,7 +175,7 @@ class _Walk(ExpressionWalk):
             _, self.axes, self.known = stay[0]
             return
         self.axes, self.known = axes, known
-        if len(stay) == 2 and self._differs(node, *(each for _, _, each in stay)):
+        if self.may_part and len(stay) == 2 and self._differs(node, *(each for _, _, each in stay)):
             self.part_at(self.test_of(condition))
         self._forget(node)
         if len(stay) == 1:

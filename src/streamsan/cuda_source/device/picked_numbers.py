@@ -105,11 +105,8 @@ class PickedNumbers:
         known = self._machine.known(symbol)
         if known is not symbol:
             return self._of(known)
-        least, most = self._machine.bounds.range(symbol)
-        picks: Picks = [_any(str(symbol.number), at) for at in EVERY]
-        if least is None and most is None:
-            return picks
-        return [self._machine.bounds.nearest(symbol, each) for each in picks if each is not None]
+        bounds, name = self._machine.bounds, str(symbol.number)
+        return [bounds.nearest(symbol, _any(name, at)) for at in EVERY]
 
     # -- unknowns ---------------------------------------------------------------------------------
     def unknowns(self, value: Any) -> Iterable[Symbol]:
